@@ -1,0 +1,1 @@
+"""Every caller sees exactly the tools within its remit, and every call is recorded."""

@@ -1,0 +1,1 @@
+"""What administrators do: declarations, keys, checks."""

@@ -1,0 +1,1 @@
+"""One tool call, from request to audit line; read pipeline.py first."""

@@ -1,0 +1,156 @@
+"""Every error remit raises on purpose, as one tree.
+
+    RemitError
+    ├── Refused                 the caller may not
+    │   ├── Unauthenticated     no credential, or one that does not hold
+    │   ├── CallDenied          policy said no, or there is no such tool: told apart only inside
+    │   └── LimitReached        an allowance is used up
+    ├── BadCall                 the caller may, but these arguments do not fit
+    ├── UpstreamError           the server behind us failed
+    │   ├── UpstreamUnavailable     it cannot be reached
+    │   ├── UpstreamTimeout         it did not answer in time
+    │   └── UpstreamProtocolError   it answered, with a JSON-RPC error or with nonsense
+    ├── AuditUnavailable        a call cannot be recorded, so it is not made
+    ├── DeclarationError        a configuration file is wrong: file, line, field, remedy
+    ├── NotFound                what was asked for by name does not exist
+    └── StartupError            something remit needs cannot be reached or started
+
+Codes are public and permanent (rulings.md R22). Each door translates them by one table.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+
+class RemitError(Exception):
+    """Anything remit refuses or fails at, with a permanent code and a one-line text."""
+
+    code: ClassVar[str] = "INTERNAL_ERROR"
+
+
+class Refused(RemitError):
+    """The caller may not do this."""
+
+    code = "PERMISSION_DENIED"
+
+
+class Unauthenticated(Refused):
+    """No credential, or one that does not hold."""
+
+
+class CallDenied(Refused):
+    """Policy said no, or there is no such tool; outside the gateway the two look alike (R14)."""
+
+
+class LimitReached(Refused):
+    """An allowance is used up.
+
+    Attributes:
+        retry_after: Seconds until the next call may succeed.
+    """
+
+    code = "LIMIT_REACHED"
+
+    def __init__(self, message: str, *, retry_after: float) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class BadCall(RemitError):
+    """The arguments do not fit the tool's input schema; no upstream has heard of the call."""
+
+    code = "INVALID_INPUT"
+
+
+class UpstreamError(RemitError):
+    """The server behind us failed.
+
+    Attributes:
+        sent: Whether the request may have reached the server; if so the outcome of a write is
+            unknown (R23).
+    """
+
+    code = "UPSTREAM_UNAVAILABLE"
+
+    def __init__(self, message: str, *, sent: bool = False) -> None:
+        super().__init__(message)
+        self.sent = sent
+
+
+class UpstreamUnavailable(UpstreamError):
+    """The server cannot be reached, or went away."""
+
+
+class UpstreamTimeout(UpstreamError):
+    """The server did not answer within the call's time limit; the outcome is unknown."""
+
+    code = "UPSTREAM_TIMEOUT"
+
+
+class UpstreamProtocolError(UpstreamError):
+    """The server answered with a JSON-RPC error, or with something that is not an answer.
+
+    Attributes:
+        rpc_error: The server's own `error` object as raw JSON, or empty when it sent none.
+    """
+
+    code = "INTERNAL_ERROR"
+
+    def __init__(self, message: str, *, rpc_error: bytes = b"") -> None:
+        super().__init__(message, sent=True)
+        self.rpc_error = rpc_error
+
+
+class AuditUnavailable(RemitError):
+    """Neither database nor journal can be written, so the call is refused before it runs (R29)."""
+
+
+class NotFound(RemitError):
+    """What was asked for by name does not exist."""
+
+    code = "RESOURCE_NOT_FOUND"
+
+
+class StartupError(RemitError):
+    """Something that remit needs cannot be reached or started (exit status 3)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """One thing wrong or suspicious in a configuration file.
+
+    Attributes:
+        code: Stable kebab-case name, such as `unknown-key`.
+        message: One line, lower case, never a secret's value.
+        file: Path as the user gave it, or empty.
+        line: 1-based line in `file`, or 0 when there is none.
+        remedy: What to do about it, one line.
+    """
+
+    code: str
+    message: str
+    file: str = ""
+    line: int = 0
+    remedy: str = ""
+
+    def __str__(self) -> str:
+        """Return `file:line: message; remedy`, leaving out what is empty."""
+        where = (
+            f"{self.file}:{self.line}: " if self.line else (f"{self.file}: " if self.file else "")
+        )
+        return where + self.message + (f"; {self.remedy}" if self.remedy else "")
+
+
+class DeclarationError(RemitError):
+    """A configuration file cannot be used.
+
+    Attributes:
+        problems: Every error found, in file order; at least one.
+    """
+
+    code = "INVALID_INPUT"
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        super().__init__("\n".join(str(problem) for problem in problems))
+        self.problems = tuple(problems)

@@ -1,0 +1,1 @@
+"""The nouns of remit as frozen values: no I/O, no clock."""

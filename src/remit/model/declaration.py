@@ -1,0 +1,51 @@
+"""The declaration: what `remit.yaml` states, and what a revision of it holds (R18)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from remit.model.roles import Role
+from remit.model.servers import ServerConfig
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditSettings:
+    """How the record is kept.
+
+    Attributes:
+        body_cap: Most bytes of arguments, and of a result, that one row stores.
+        durability: `process` survives kill -9; `disk` survives power loss (R29).
+    """
+
+    retention_days: int | None = None
+    retention_rows: int | None = None
+    body_cap: int = 16 * 1024
+    durability: Literal["process", "disk"] = "process"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpSettings:
+    """The `server` section: how the gateway is seen from outside."""
+
+    public_url: str = ""
+    trusted_proxies: tuple[str, ...] = ()
+    allowed_origins: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declaration:
+    """One validated configuration document.
+
+    Attributes:
+        servers: By name, in the order of the document.
+        roles: By name, in the order of the document.
+        document: The document as plain data (`${NAME}` references unexpanded), which a revision
+            stores and `export` writes.
+    """
+
+    version: str = "1.0"
+    servers: Mapping[str, ServerConfig] = field(default_factory=dict[str, ServerConfig])
+    roles: Mapping[str, Role] = field(default_factory=dict[str, Role])
+    audit: AuditSettings = field(default_factory=AuditSettings)
+    http: HttpSettings = field(default_factory=HttpSettings)
+    document: Mapping[str, object] = field(default_factory=dict[str, object], repr=False)

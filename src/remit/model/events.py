@@ -1,0 +1,89 @@
+"""The append-only stream of events that is the audit (R28)."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+
+class EventKind(StrEnum):
+    """What happened to a call. A refused call has one event, one that ran has two."""
+
+    REFUSED = "refused"
+    INVOKED = "invoked"
+    FINISHED = "finished"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditEvent:
+    """One event, already redacted and capped.
+
+    `finished` and `refused` hold all there is to know of the call; `invoked` has the outcome
+    `unknown`, which stands if the process dies before the end.
+
+    Attributes:
+        id: Unique, sorts by time (UUIDv7 text); writing it twice is writing it once.
+        call_id: The request id that the caller was given.
+        time: Aware UTC.
+        server: Empty when the requested name meant no tool.
+        tool: The server's own name of the tool, or the requested name when it meant no tool.
+        role: The principal's role(s), comma-separated.
+        member: The acting squad member's id (a UUID), or None.
+        decision: `allow` or `deny`.
+        layer: The layer that decided (words of the contract), or empty.
+        rule: The rule that decided, or empty.
+        outcome: `ok`, `tool_error`, `error`, `unknown` or `none`.
+        code: Error code of R22, or empty.
+        ms: Milliseconds from the door to the answer; 0 for `invoked`.
+        arguments: Redacted JSON text, at most the body cap.
+        arguments_size: Bytes before redaction and capping.
+        result: Redacted JSON text, at most the body cap; None when there is none.
+        result_size: Bytes before redaction and capping.
+        error: One line for people, or None.
+    """
+
+    id: str
+    kind: EventKind
+    call_id: str
+    time: datetime
+    tenant: str
+    principal: str
+    role: str = ""
+    member: str | None = None
+    server: str
+    tool: str
+    decision: str
+    layer: str = ""
+    rule: str = ""
+    revision: int
+    outcome: str
+    code: str = ""
+    ms: float = 0.0
+    arguments: str = field(default="{}", repr=False)
+    arguments_size: int = 0
+    result: str | None = field(default=None, repr=False)
+    result_size: int = 0
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditQuery:
+    """What `audit search` asks for; None means any. Rows come newest first.
+
+    Attributes:
+        text: Searched in tool, server, principal, arguments and error text.
+        before: Only rows with an event id below this one (paging).
+    """
+
+    tenant: str
+    principal: str | None = None
+    server: str | None = None
+    tool: str | None = None
+    decision: str | None = None
+    outcome: str | None = None
+    code: str | None = None
+    role: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    text: str | None = None
+    limit: int = 100
+    before: str | None = None

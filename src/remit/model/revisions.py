@@ -1,0 +1,25 @@
+"""A revision of the declaration (R18)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Revision:
+    """One numbered state of a tenant's declaration.
+
+    Attributes:
+        number: Counts from 1 within the tenant.
+        document: The declaration as plain data; `${NAME}` references unexpanded.
+        digest: Hex SHA-256 of the document in canonical JSON; equal documents have equal digests.
+        author: SUBJECT spelling, or `cli` / `serve`.
+    """
+
+    number: int
+    tenant: str
+    document: Mapping[str, object] = field(repr=False)
+    digest: str
+    author: str
+    reason: str
+    created: datetime

@@ -1,0 +1,135 @@
+"""A server behind us, as the declaration states it (S4.6, R19)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Literal
+
+DEFAULT_TIMEOUT = 30.0
+"""Seconds a call may take unless server or tool says otherwise (R24)."""
+
+LONGEST_TIMEOUT = 600.0
+"""Seconds no setting can exceed (R24)."""
+
+DEFAULT_START_TIMEOUT = 10.0
+"""Seconds a server has to start, shake hands and list its tools."""
+
+
+class Transport(StrEnum):
+    """How a server is reached."""
+
+    STDIO = "stdio"
+    HTTP = "http"
+    SSE = "sse"
+    BUILTIN = "builtin"
+
+
+class Session(StrEnum):
+    """Who shares one upstream connection (R27)."""
+
+    SHARED = "shared"
+    PRINCIPAL = "principal"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolSettings:
+    """What the declaration says about one tool of a server; None where it says nothing."""
+
+    retry: Literal["never", "safe"] | None = None
+    timeout: float | None = None
+    critical: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerConfig:
+    """One entry of `mcp_servers`.
+
+    Values of `command`, `args`, `env`, `cwd`, `url` and `headers` hold `${NAME}` references as
+    written; they are resolved at the last moment (`upstreams/environment.py`), so this value is
+    safe to store and to show. Times in seconds, sizes in bytes.
+
+    Attributes:
+        default_access: `allow` opens the server within the caller's ceiling; `deny` needs an
+            explicit grant (R11).
+        session: Who shares a connection; None means the transport's default (R27): shared for
+            `builtin` and `http`, one per principal otherwise.
+        tool_names: Our name to the server's own name (R30).
+        tool_args: Our tool name to (our argument name to the server's) (R30).
+        max_message: Largest message accepted from the server.
+        max_children: Most child processes at once for this server.
+    """
+
+    name: str
+    transport: Transport = Transport.STDIO
+    command: str = ""
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
+    env_passthrough: tuple[str, ...] = ()
+    env_inherit: Literal["minimal", "all"] = "minimal"
+    cwd: str = ""
+    url: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    headers_from_env: Mapping[str, str] = field(default_factory=dict[str, str])
+    bearer_token_env_var: str = ""
+    builtin: str = ""
+    description: str = ""
+    enabled: bool = True
+    default_access: Literal["allow", "deny"] = "allow"
+    session: Session | None = None
+    timeout: float = DEFAULT_TIMEOUT
+    start_timeout: float = DEFAULT_START_TIMEOUT
+    max_concurrency: int = 64
+    max_message: int = 64 * 1024 * 1024
+    max_children: int = 32
+    tool_names: Mapping[str, str] = field(default_factory=dict[str, str])
+    tool_args: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
+    tools: Mapping[str, ToolSettings] = field(default_factory=dict[str, ToolSettings])
+    allow_unclaimed: bool = False
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether all callers use one connection to this server (R27)."""
+        if self.session is not None:
+            return self.session is Session.SHARED
+        return self.transport in (Transport.BUILTIN, Transport.HTTP)
+
+    def timeout_of(self, tool: str) -> float:
+        """Return the seconds one call of *tool* may take (R24)."""
+        settings = self.tools.get(tool)
+        own = settings.timeout if settings is not None else None
+        return min(own if own is not None else self.timeout, LONGEST_TIMEOUT)
+
+
+class ServerState(StrEnum):
+    """Where a server stands.
+
+    starting ──▶ ready ──▶ failed ──▶ starting (after a pause)
+    disabled: by the declaration, or since a variable it needs is missing
+    """
+
+    STARTING = "starting"
+    READY = "ready"
+    FAILED = "failed"
+    DISABLED = "disabled"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerStatus:
+    """A server's state for people: never a secret's value.
+
+    Attributes:
+        reason: Why it is not ready, one line; empty when it is.
+        tools: How many tools it offers.
+        protocol: The MCP revision spoken with it, or empty.
+        stderr_tail: The last output of a child process, at most some KiB.
+        notes: What was left out or looked odd, one line each.
+    """
+
+    name: str
+    transport: Transport
+    state: ServerState
+    reason: str = ""
+    tools: int = 0
+    protocol: str = ""
+    stderr_tail: str = ""
+    notes: tuple[str, ...] = ()

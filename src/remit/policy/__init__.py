@@ -1,0 +1,1 @@
+"""Who may call what: pure functions over an immutable snapshot."""

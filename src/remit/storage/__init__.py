@@ -1,0 +1,1 @@
+"""SQL for SQLite and PostgreSQL, and the audit journal; the only place that knows SQLAlchemy."""

@@ -1,0 +1,1 @@
+"""Fakes and fixture servers for tests of remit and of programs that use it."""
