@@ -40,7 +40,25 @@ class Unauthenticated(Refused):
 
 
 class CallDenied(Refused):
-    """Policy said no, or there is no such tool; outside the gateway the two look alike (R14)."""
+    """Policy said no, or there is no such tool; outside the gateway the two look alike (R14).
+
+    Attributes:
+        server: Server of the tool that was meant, or empty when the name meant none.
+        tool: Its own name there, or the requested name when it meant none.
+        layer: The layer that denied (words of the contract), or empty.
+        rule: The rule that denied, or empty.
+        reason: One line for administrators, and for callers whose role explains denials.
+    """
+
+    def __init__(
+        self, reason: str, *, tool: str, server: str = "", layer: str = "", rule: str = ""
+    ) -> None:
+        super().__init__(reason)
+        self.server = server
+        self.tool = tool
+        self.layer = layer
+        self.rule = rule
+        self.reason = reason
 
 
 class LimitReached(Refused):
@@ -58,7 +76,7 @@ class LimitReached(Refused):
 
 
 class BadCall(RemitError):
-    """The arguments do not fit the tool's input schema; no upstream has heard of the call."""
+    """The arguments do not fit, or the name means several tools; no upstream has heard of it."""
 
     code = "INVALID_INPUT"
 

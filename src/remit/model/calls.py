@@ -40,7 +40,7 @@ class AuthorizedCall:
     """A call that policy allows, with the tool it means and the decision."""
 
     call: Call
-    tool: Tool
+    tool_id: ToolId
     decision: Decision
 
 
@@ -49,21 +49,18 @@ class ValidCall:
     """An authorized call whose arguments fit the tool's input schema.
 
     Attributes:
-        timeout: Seconds the upstream has.
+        tool: The tool as its server offers it now.
+        timeout: Seconds the upstream has (R24).
     """
 
     authorized: AuthorizedCall
+    tool: Tool
     timeout: float
 
     @property
     def call(self) -> Call:
         """The call as the door received it."""
         return self.authorized.call
-
-    @property
-    def tool_id(self) -> ToolId:
-        """The tool that is meant."""
-        return self.authorized.tool.id
 
 
 class OutcomeKind(StrEnum):

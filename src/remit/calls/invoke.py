@@ -1,0 +1,77 @@
+"""From a valid call to its outcome: the upstream runs it within its time limit."""
+
+import time
+from typing import Protocol
+
+import msgspec
+
+from remit.model.calls import Outcome, OutcomeKind, ValidCall
+from remit.model.principals import Principal
+from remit.model.tools import ToolId
+
+
+class Upstreams(Protocol):
+    """The servers behind us."""
+
+    async def invoke(
+        self,
+        tool: ToolId,
+        *,
+        arguments: bytes,
+        meta: bytes,
+        principal: Principal,
+        timeout: float,  # noqa: ASYNC109 - the port states the limit, its adapter keeps it
+    ) -> bytes:
+        """Run *tool* and return its `result` as raw JSON, as the server sent it.
+
+        Raises:
+            UpstreamError: The server failed, or did not answer within *timeout* seconds.
+        """
+        ...
+
+
+class _Flag(msgspec.Struct):
+    """The one field of a result that the record needs."""
+
+    isError: bool = False  # noqa: N815 - the protocol's spelling
+
+
+_flags = msgspec.json.Decoder(_Flag)
+
+
+def is_tool_error(result: bytes) -> bool:
+    """Whether a raw `tools/call` result says that the tool failed."""
+    if b'"isError"' not in result:
+        return False
+    try:
+        return _flags.decode(result).isError
+    except msgspec.DecodeError:
+        return b'"isError":true' in result.replace(b" ", b"")
+
+
+class Invoker:
+    """Hands the call to its upstream and times it."""
+
+    def __init__(self, upstreams: Upstreams) -> None:
+        self._upstreams = upstreams
+
+    async def __call__(self, valid: ValidCall) -> Outcome:
+        """Return how the call ended.
+
+        Raises:
+            UpstreamError: The server failed, or did not answer in time.
+        """
+        call = valid.call
+        started = time.perf_counter()
+        result = await self._upstreams.invoke(
+            valid.tool.id,
+            arguments=call.arguments,
+            meta=call.meta,
+            principal=call.principal,
+            timeout=valid.timeout,
+        )
+        return Outcome(
+            kind=OutcomeKind.TOOL_ERROR if is_tool_error(result) else OutcomeKind.OK,
+            result=result,
+            ms=(time.perf_counter() - started) * 1000,
+        )

@@ -1,0 +1,164 @@
+"""What a caller sees, by the same `decide()` that answers its calls (R10)."""
+
+import json
+from typing import Any, Protocol, cast
+
+import msgspec
+
+from remit.calls.directory import CatalogueSource, Directory, PolicySource
+from remit.model.principals import Principal
+from remit.model.servers import ServerStatus
+from remit.model.tools import Tool, ToolId
+from remit.policy.engine import decide
+
+MOST_CACHED = 512
+"""Callers' views kept per catalogue and policy; beyond it the cache starts anew."""
+
+_members = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_encode = msgspec.json.Encoder().encode
+
+
+class StatusSource(Protocol):
+    """Where the state of the servers comes from."""
+
+    def statuses(self) -> tuple[ServerStatus, ...]:
+        """Return every declared server's state, in order."""
+        ...
+
+
+class Listing:
+    """The tools of each caller, with the bytes of their list ready to send.
+
+    Bytes are kept per (effective tool set, scope, era), so that callers in the same roles share
+    them; a new catalogue or policy starts the cache anew.
+    """
+
+    def __init__(
+        self,
+        *,
+        directory: Directory,
+        catalogues: CatalogueSource,
+        policies: PolicySource,
+        statuses: StatusSource,
+    ) -> None:
+        self._directory = directory
+        self._catalogues = catalogues
+        self._policies = policies
+        self._statuses = statuses
+        self._current: tuple[object, object] | None = None
+        self._views: dict[tuple[Principal, str | None], tuple[Tool, ...]] = {}
+        self._bytes: dict[tuple[tuple[Tool, ...], str | None, bool], bytes] = {}
+
+    def visible(self, principal: Principal, scope: str | None) -> tuple[Tool, ...]:
+        """Return the tools on offer that *principal* may call, sorted by server and name.
+
+        Args:
+            principal: Who asks.
+            scope: One server's name, or None for all.
+        """
+        self._refresh()
+        key = (principal, scope)
+        view = self._views.get(key)
+        if view is None:
+            snapshot, catalogue = self._policies.snapshot, self._catalogues.catalogue
+            view = tuple(
+                tool
+                for tool_id, tool in sorted(catalogue.tools.items())
+                if (scope is None or tool_id.server == scope)
+                and decide(snapshot, principal, tool_id).allowed
+            )
+            self._views[key] = view
+        return view
+
+    def published_name(self, tool: ToolId, scope: str | None) -> str:
+        """Return the name of *tool* on the endpoint of *scope* (R2)."""
+        names = self._directory.names
+        return names.published(tool) if scope is None else names.local(tool)
+
+    def tools_json(self, principal: Principal, scope: str | None, *, legacy: bool) -> bytes:
+        """Return the JSON array of `tools/list` for one caller, endpoint and protocol era."""
+        view = self.visible(principal, scope)
+        key = (view, scope, legacy)
+        listed = self._bytes.get(key)
+        if listed is None:
+            entries = [
+                published_entry(tool, self.published_name(tool.id, scope), legacy=legacy)
+                for tool in view
+            ]
+            listed = b"[" + b",".join(entries) + b"]"
+            self._bytes[key] = listed
+        return listed
+
+    def token_cost(self, tool: Tool, scope: str | None = None) -> int:
+        """Estimate the tokens of one published tool: its UTF-8 bytes over four, rounded up."""
+        entry = published_entry(tool, self.published_name(tool.id, scope), legacy=False)
+        return -(-len(entry) // 4)
+
+    def instructions(self, principal: Principal, scope: str | None) -> str:
+        """Say what a short or empty list lacks, so that it is never unexplained (R14).
+
+        Names only servers that the caller's own roles name.
+        """
+        lines: list[str] = []
+        missing = self._missing(principal, scope)
+        if missing:
+            lines.append(f"Not connected at the moment: {', '.join(missing)}.")
+        if not self.visible(principal, scope):
+            who = (
+                f"role {', '.join(principal.roles)}" if principal.roles else "a caller without role"
+            )
+            lines.append(
+                "The list of tools is empty until a server above is back."
+                if missing
+                else f"The list of tools is empty by policy: {who} may use none here."
+            )
+        return " ".join(lines)
+
+    def _missing(self, principal: Principal, scope: str | None) -> list[str]:
+        declaration = self._policies.declaration
+        offering = self._catalogues.catalogue.by_server
+        named: dict[str, None] = {}
+        for name in principal.roles:
+            role = declaration.roles.get(name)
+            if role is not None:
+                named.update(dict.fromkeys((*role.mcp_servers, *role.tools)))
+        known = {status.name for status in self._statuses.statuses()}
+        return [
+            server
+            for server in named
+            if server not in offering
+            and (scope is None or server == scope)
+            and (server in known or scope is None)
+        ]
+
+    def _refresh(self) -> None:
+        now = (self._catalogues.catalogue, self._policies.snapshot)
+        stale = self._current is None or any(
+            old is not new for old, new in zip(self._current, now, strict=True)
+        )
+        if stale or len(self._views) > MOST_CACHED:
+            self._current = now
+            self._views = {}
+            self._bytes = {}
+
+
+def published_entry(tool: Tool, name: str, *, legacy: bool) -> bytes:
+    """Return a tool's own JSON under its published *name*, everything else as it came.
+
+    An older caller would refuse the whole list for one output schema that is not an object's,
+    so that schema is left out for it, in that tool alone.
+    """
+    try:
+        members = _members.decode(tool.wire)
+    except (msgspec.DecodeError, RecursionError):
+        loose = cast("dict[str, Any]", json.loads(tool.wire))
+        members = {key: msgspec.Raw(json.dumps(value).encode()) for key, value in loose.items()}
+    members["name"] = msgspec.Raw(_encode(name))
+    if legacy and "outputSchema" in members and not _is_object_schema(members["outputSchema"]):
+        del members["outputSchema"]
+    return _encode(members)
+
+
+def _is_object_schema(schema: msgspec.Raw) -> bool:
+    decoded = json.loads(bytes(schema))
+    return isinstance(decoded, dict) and cast("dict[str, Any]", decoded).get("type") == "object"

@@ -1,0 +1,61 @@
+"""The path of a call. Read this file first.
+
+    door → authenticate → Call ─authorize→ AuthorizedCall ─validate→ ValidCall
+         → record "invoked" → invoke → record the outcome → answer, unaltered
+
+Each step takes one type and returns the next, so a call that skips a step does not type-check.
+Nothing is sent upstream before "invoked" is recorded (R29), and a call that is refused is
+recorded too (S0.23).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import anyio
+
+from remit.calls.invoke import Invoker
+from remit.calls.record import Recorder
+from remit.errors import BadCall, CallDenied, UpstreamError
+from remit.model.calls import AuthorizedCall, Call, Outcome, ValidCall
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pipeline:
+    """The steps, in the order in which they happen."""
+
+    authorize: Callable[[Call], AuthorizedCall]
+    validate: Callable[[AuthorizedCall], ValidCall]
+    record: Recorder
+    invoke: Invoker
+
+    async def run(self, call: Call) -> Outcome:
+        """Take *call* through every step and return what its caller may see.
+
+        Raises:
+            CallDenied: Policy said no, or there is no such tool; no upstream has heard of it.
+            BadCall: The arguments do not fit; likewise.
+            AuditUnavailable: The call cannot be recorded; likewise.
+            UpstreamError: The server failed or did not answer in time.
+        """
+        try:
+            authorized = self.authorize(call)
+        except (CallDenied, BadCall) as refusal:
+            await self.record.refused(call, refusal)
+            raise
+        try:
+            valid = self.validate(authorized)
+        except (BadCall, UpstreamError) as refusal:
+            await self.record.rejected(authorized, refusal)
+            raise
+        await self.record.invoked(valid)
+        try:
+            outcome = await self.invoke(valid)
+        except UpstreamError as failure:
+            await self.record.failed(valid, failure)
+            raise
+        except anyio.get_cancelled_exc_class():
+            with anyio.CancelScope(shield=True):
+                await self.record.abandoned(valid)
+            raise
+        await self.record.finished(valid, outcome)
+        return outcome

@@ -1,0 +1,207 @@
+"""What happened to a call, as audit events: redacted, capped, never lost (R28, R29)."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Protocol
+
+import structlog
+
+from remit.calls.ids import new_id
+from remit.calls.redact import recorded
+from remit.errors import AuditUnavailable, BadCall, CallDenied, UpstreamError
+from remit.model.calls import AuthorizedCall, Call, Outcome, OutcomeKind, ValidCall
+from remit.model.events import AuditEvent, EventKind
+
+log = structlog.get_logger(__name__)
+
+
+class AuditLog(Protocol):
+    """Where events go."""
+
+    async def record(self, event: AuditEvent) -> None:
+        """Return when *event* is durable.
+
+        Raises:
+            AuditUnavailable: It can be written nowhere.
+        """
+        ...
+
+
+def utc_now() -> datetime:
+    """Return the time as aware UTC."""
+    return datetime.now(UTC)
+
+
+class Recorder:
+    """Builds the events of a call and hands them to the audit.
+
+    What cannot be recorded before the call runs refuses the call; what cannot be recorded after
+    it ran is logged and never turns the answer into a failure (R29).
+    """
+
+    def __init__(
+        self,
+        audit: AuditLog,
+        *,
+        revision: Callable[[], int],
+        body_cap: Callable[[], int],
+        now: Callable[[], datetime] = utc_now,
+    ) -> None:
+        self._audit = audit
+        self._revision = revision
+        self._body_cap = body_cap
+        self._now = now
+
+    async def refused(self, call: Call, refusal: CallDenied | BadCall) -> None:
+        """Record a call that authorization turned away."""
+        denied = isinstance(refusal, CallDenied)
+        await self._audit.record(
+            self._event(
+                call,
+                kind=EventKind.REFUSED,
+                server=refusal.server if denied else (call.scope or ""),
+                tool=refusal.tool if denied else call.requested,
+                decision="deny",
+                layer=refusal.layer if denied else "",
+                rule=refusal.rule if denied else "",
+                revision=self._revision(),
+                outcome=OutcomeKind.NONE,
+                code=refusal.code,
+                error=str(refusal),
+            )
+        )
+
+    async def rejected(self, authorized: AuthorizedCall, refusal: BadCall | UpstreamError) -> None:
+        """Record an allowed call that never ran: bad arguments, or a server that is away."""
+        await self._audit.record(
+            self._authorized(
+                authorized,
+                kind=EventKind.REFUSED,
+                outcome=OutcomeKind.NONE,
+                code=refusal.code,
+                error=str(refusal),
+            )
+        )
+
+    async def invoked(self, valid: ValidCall) -> None:
+        """Record that the call is about to run; until more is known its outcome is unknown.
+
+        Raises:
+            AuditUnavailable: Then the call must not run.
+        """
+        await self._audit.record(
+            self._authorized(valid.authorized, kind=EventKind.INVOKED, outcome=OutcomeKind.UNKNOWN)
+        )
+
+    async def finished(self, valid: ValidCall, outcome: Outcome) -> None:
+        """Record how the call ended."""
+        await self._after(
+            self._authorized(
+                valid.authorized,
+                kind=EventKind.FINISHED,
+                outcome=outcome.kind,
+                result=outcome.result,
+            )
+        )
+
+    async def failed(self, valid: ValidCall, failure: UpstreamError) -> None:
+        """Record that the upstream failed; if it may have run, the outcome is unknown (R23)."""
+        unknown = failure.sent and failure.code != "INTERNAL_ERROR"
+        await self._after(
+            self._authorized(
+                valid.authorized,
+                kind=EventKind.FINISHED,
+                outcome=OutcomeKind.UNKNOWN if unknown else OutcomeKind.ERROR,
+                code=failure.code,
+                error=str(failure),
+            )
+        )
+
+    async def abandoned(self, valid: ValidCall) -> None:
+        """Record that the caller went away before the upstream answered."""
+        await self._after(
+            self._authorized(
+                valid.authorized,
+                kind=EventKind.FINISHED,
+                outcome=OutcomeKind.UNKNOWN,
+                error="the caller went away before the answer",
+            )
+        )
+
+    async def _after(self, event: AuditEvent) -> None:
+        try:
+            await self._audit.record(event)
+        except AuditUnavailable:
+            log.exception("outcome cannot be recorded", call_id=event.call_id)
+
+    def _authorized(
+        self,
+        authorized: AuthorizedCall,
+        *,
+        kind: EventKind,
+        outcome: OutcomeKind,
+        code: str = "",
+        error: str | None = None,
+        result: bytes | None = None,
+    ) -> AuditEvent:
+        decision = authorized.decision
+        return self._event(
+            authorized.call,
+            kind=kind,
+            server=authorized.tool_id.server,
+            tool=authorized.tool_id.name,
+            decision="allow",
+            layer=decision.layer.value,
+            rule=decision.rule,
+            revision=decision.revision,
+            outcome=outcome,
+            code=code,
+            error=error,
+            result=result,
+        )
+
+    def _event(
+        self,
+        call: Call,
+        *,
+        kind: EventKind,
+        server: str,
+        tool: str,
+        decision: str,
+        layer: str,
+        rule: str,
+        revision: int,
+        outcome: OutcomeKind,
+        code: str,
+        error: str | None,
+        result: bytes | None = None,
+    ) -> AuditEvent:
+        now, cap, principal = self._now(), self._body_cap(), call.principal
+        ran = kind is not EventKind.INVOKED
+        return AuditEvent(
+            id=new_id(),
+            kind=kind,
+            call_id=call.id,
+            time=now,
+            tenant=principal.tenant,
+            principal=principal.subject,
+            role=",".join(principal.roles),
+            server=server,
+            tool=tool[:MOST_NAME],
+            decision=decision,
+            layer=layer,
+            rule=rule,
+            revision=revision,
+            outcome=outcome.value,
+            code=code,
+            ms=(now - call.started).total_seconds() * 1000 if ran else 0.0,
+            arguments=recorded(call.arguments, cap),
+            arguments_size=len(call.arguments),
+            result=None if result is None else recorded(result, cap),
+            result_size=0 if result is None else len(result),
+            error=error,
+        )
+
+
+MOST_NAME = 256
+"""Characters of a requested name that are kept; a longer one means no tool anyway."""

@@ -1,0 +1,110 @@
+"""From an authorized call to a valid one: do the arguments fit the tool's input schema?"""
+
+import json
+from typing import Any, Protocol, cast
+
+import jsonschema_rs
+import msgspec
+import structlog
+
+from remit.calls.directory import CatalogueSource
+from remit.errors import BadCall, UpstreamUnavailable
+from remit.model.calls import AuthorizedCall, ValidCall
+from remit.model.servers import ServerConfig
+from remit.model.tools import Tool
+
+log = structlog.get_logger(__name__)
+
+MASK = "the value"
+"""What stands in an error for an argument's value, since the text is recorded too."""
+
+MOST_ERRORS = 5
+
+
+class ServerSource(Protocol):
+    """Where the settings of a server and the reason for its absence come from."""
+
+    def server(self, name: str) -> ServerConfig | None:
+        """Return the declared server, or None."""
+        ...
+
+    def why_absent(self, name: str) -> str:
+        """Return one line on why the server offers nothing now."""
+        ...
+
+
+class Validator:
+    """Checks arguments against input schemas, each compiled once."""
+
+    def __init__(self, catalogues: CatalogueSource, servers: ServerSource) -> None:
+        self._catalogues = catalogues
+        self._servers = servers
+        self._compiled: dict[bytes, jsonschema_rs.Validator | None] = {}
+
+    def __call__(self, authorized: AuthorizedCall) -> ValidCall:
+        """Return the call with its tool and time limit.
+
+        Raises:
+            BadCall: The arguments do not fit; the text names the fields, never their values.
+            UpstreamUnavailable: The tool is allowed, but its server does not offer it now.
+        """
+        tool_id = authorized.tool_id
+        tool = self._catalogues.catalogue.tools.get(tool_id)
+        config = self._servers.server(tool_id.server)
+        if tool is None or config is None:
+            raise UpstreamUnavailable(
+                f"{tool_id} is not available now: {self._servers.why_absent(tool_id.server)}"
+            )
+        self._check(tool, authorized.call.arguments)
+        return ValidCall(authorized=authorized, tool=tool, timeout=config.timeout_of(tool_id.name))
+
+    def _check(self, tool: Tool, arguments: bytes) -> None:
+        decoded = _decode(arguments)
+        schema = self._schema(tool)
+        if schema is None or schema.is_valid(decoded):
+            return
+        raise BadCall("; ".join(_error_lines(schema, decoded)))
+
+    def _schema(self, tool: Tool) -> jsonschema_rs.Validator | None:
+        source = tool.input_schema
+        if source not in self._compiled:
+            self._compiled[source] = _compile(tool)
+        return self._compiled[source]
+
+
+def _compile(tool: Tool) -> jsonschema_rs.Validator | None:
+    try:
+        schema = json.loads(tool.input_schema)
+        return jsonschema_rs.validator_for(schema, mask=MASK, offline=True)
+    except (ValueError, jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError) as error:
+        # The server checks its own arguments; a schema nobody can compile must not hide the tool.
+        log.warning("input schema cannot be compiled", tool=str(tool.id), error=str(error)[:200])
+        return None
+
+
+def _decode(arguments: bytes) -> dict[str, Any]:
+    try:
+        decoded = msgspec.json.decode(arguments)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        decoded = _decode_leniently(arguments)
+    if not isinstance(decoded, dict):
+        raise BadCall("arguments must be a JSON object")
+    return cast("dict[str, Any]", decoded)
+
+
+def _decode_leniently(arguments: bytes) -> object:
+    """Read what the fast parser refuses but JSON allows, such as a lone surrogate escape."""
+    try:
+        return json.loads(arguments)
+    except (ValueError, RecursionError):
+        raise BadCall("arguments are not JSON that can be read") from None
+
+
+def _error_lines(schema: jsonschema_rs.Validator, decoded: dict[str, Any]) -> list[str]:
+    lines: list[str] = []
+    for error in schema.iter_errors(decoded):
+        where = ".".join(str(part) for part in error.instance_path)
+        lines.append(f"{where}: {error.message}" if where else str(error.message))
+        if len(lines) == MOST_ERRORS:
+            break
+    return lines

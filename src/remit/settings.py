@@ -1,0 +1,41 @@
+"""Process settings: where we listen, which files, which database (R18)."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+DEFAULT_CONFIG = "remit.yaml"
+DEFAULT_HOST = "127.0.0.1"
+DEFAULT_PORT = 8400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What the environment and the flags decide; everything else is the declaration.
+
+    Attributes:
+        config: Path of the declaration.
+        database_url: As `REMIT_DATABASE_URL` gives it, or None for SQLite beside the declaration.
+    """
+
+    config: Path
+    database_url: str | None = None
+
+    @property
+    def state(self) -> Path:
+        """The folder for database, journal and the administrator's key, beside the declaration."""
+        return self.config.absolute().parent / ".remit"
+
+    @classmethod
+    def read(cls, config: Path | None, environ: Mapping[str, str] = os.environ) -> "Settings":
+        """Take a flag before its variable, and the variable before the default.
+
+        `REMIT_CONFIG` and, from the design document, `MCP_CONFIG_PATH` name the declaration
+        (S0.13).
+        """
+        named = environ.get("REMIT_CONFIG") or environ.get("MCP_CONFIG_PATH") or DEFAULT_CONFIG
+        return cls(
+            config=config if config is not None else Path(named),
+            database_url=environ.get("REMIT_DATABASE_URL") or None,
+        )
