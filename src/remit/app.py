@@ -1,0 +1,212 @@
+"""The composition root: from settings to an open gateway.
+
+    settings → declaration → database → audit → upstreams → pipeline → doors
+
+Resources open in that order and close in reverse. Nothing else in remit puts things together.
+"""
+
+import os
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import anyio
+import structlog
+
+from remit.admin.declaration import Loaded, load_declaration
+from remit.admin.known_servers import unclaimed_package
+from remit.calls.authorize import Authorizer
+from remit.calls.directory import Directory
+from remit.calls.inforce import PolicyInForce
+from remit.calls.invoke import Invoker
+from remit.calls.listing import Listing
+from remit.calls.pipeline import Pipeline
+from remit.calls.record import Recorder
+from remit.calls.validate import Validator
+from remit.identity.authenticate import Authenticator
+from remit.model.principals import DEFAULT_TENANT
+from remit.model.servers import ServerStatus
+from remit.model.tools import ToolId
+from remit.servers.git.server import open_server as open_git
+from remit.settings import Settings
+from remit.storage.audit import AuditLog, open_audit
+from remit.storage.database import Database, default_url, open_database
+from remit.storage.epochs import Epochs
+from remit.storage.keys import Keys
+from remit.storage.revisions import Revisions, digest_of
+from remit.storage.seen import SeenTools
+from remit.upstreams.catalogue import Catalogue
+from remit.upstreams.fleet import BuiltinServer, Fleet, open_fleet
+
+log = structlog.get_logger(__name__)
+
+BUILTINS: Mapping[str, Callable[[Sequence[str]], BuiltinServer]] = {"git": open_git}
+"""The one registry of bundled servers: `builtin:` name to what opens it."""
+
+POLL_EPOCHS = 0.5
+"""Seconds between looks for changes that another process made (R17 allows 2)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Installation:
+    """Declaration and state, without any server started."""
+
+    settings: Settings
+    loaded: Loaded
+    policy: PolicyInForce
+    database: Database
+    keys: Keys
+    revisions: Revisions
+    seen: SeenTools
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gateway:
+    """Everything a door needs, open."""
+
+    installation: Installation
+    audit: AuditLog
+    fleet: Fleet
+    directory: Directory
+    listing: Listing
+    pipeline: Pipeline
+    authenticate: Authenticator = field(repr=False)
+
+
+@asynccontextmanager
+async def open_installation(settings: Settings, *, author: str) -> AsyncGenerator[Installation]:
+    """Open declaration and database; a declaration that is new becomes a revision (R18).
+
+    Args:
+        settings: Where they are.
+        author: Who is recorded as the author of a new revision; empty to write none, and to
+            decide under the number it would get.
+
+    Raises:
+        DeclarationError: The file is wrong, with every problem in it.
+        StartupError: The database cannot be opened.
+    """
+    loaded = load_declaration(settings.config)
+    settings.state.mkdir(parents=True, exist_ok=True, mode=0o700)
+    async with open_database(settings.database_url or default_url(settings.state)) as database:
+        revisions = Revisions(database)
+        document = loaded.declaration.document
+        latest = await revisions.latest(DEFAULT_TENANT)
+        if latest is not None and latest.digest == digest_of(document):
+            number = latest.number
+        elif author:
+            written = await revisions.write(
+                DEFAULT_TENANT,
+                document,
+                author=author,
+                reason=f"from {settings.config.name}",
+                now=datetime.now(UTC),
+            )
+            number = written.number
+        else:
+            number = 1 if latest is None else latest.number + 1
+        yield Installation(
+            settings=settings,
+            loaded=loaded,
+            policy=PolicyInForce(loaded.declaration, tenant=DEFAULT_TENANT, revision=number),
+            database=database,
+            keys=Keys(database),
+            revisions=revisions,
+            seen=SeenTools(database),
+        )
+
+
+@asynccontextmanager
+async def open_gateway(settings: Settings, *, author: str) -> AsyncGenerator[Gateway]:
+    """Open everything; returns before slow servers are up.
+
+    Raises:
+        DeclarationError: The file is wrong.
+        StartupError: Database or journal cannot be opened.
+    """
+    async with (
+        open_installation(settings, author=author) as installation,
+        open_audit(
+            installation.database,
+            settings.state,
+            durability=installation.loaded.declaration.audit.durability,
+        ) as audit,
+        open_fleet(
+            installation.loaded.declaration.servers,
+            builtins=BUILTINS,
+            environ=os.environ,
+            unclaimed=unclaimed_package,
+        ) as fleet,
+        anyio.create_task_group() as tasks,
+    ):
+        gateway = await _assemble(installation, audit, fleet)
+        tasks.start_soon(_watch_epochs, Epochs(installation.database), gateway.authenticate)
+        tasks.start_soon(_remember_tools, fleet, installation.seen)
+        yield gateway
+        tasks.cancel_scope.cancel()
+
+
+async def _assemble(installation: Installation, audit: AuditLog, fleet: Fleet) -> Gateway:
+    policy = installation.policy
+    seen = [tool.id for tool in await installation.seen.all_tools(DEFAULT_TENANT)]
+    directory = Directory(fleet, policy, seen)
+    servers = _Servers(policy, fleet)
+    pipeline = Pipeline(
+        authorize=Authorizer(directory, policy),
+        validate=Validator(fleet, servers),
+        record=Recorder(audit, revision=lambda: policy.revision, body_cap=policy.body_cap),
+        invoke=Invoker(fleet),
+    )
+    return Gateway(
+        installation=installation,
+        audit=audit,
+        fleet=fleet,
+        directory=directory,
+        listing=Listing(directory=directory, catalogues=fleet, policies=policy, statuses=fleet),
+        pipeline=pipeline,
+        authenticate=Authenticator(installation.keys),
+    )
+
+
+class _Servers:
+    """The settings of a server, and why it is away."""
+
+    def __init__(self, policy: PolicyInForce, fleet: Fleet) -> None:
+        self.server = policy.server
+        self._fleet = fleet
+
+    def why_absent(self, name: str) -> str:
+        """Return one line on why the server offers nothing, or not this tool, now."""
+        status = next((s for s in self._fleet.statuses() if s.name == name), None)
+        if status is None:
+            return f"server {name!r} is not declared"
+        return _why(status)
+
+
+def _why(status: ServerStatus) -> str:
+    if status.reason:
+        return f"server {status.name!r} is {status.state.value}: {status.reason}"
+    return f"server {status.name!r} is {status.state.value} and does not offer it"
+
+
+async def _watch_epochs(epochs: Epochs, authenticate: Authenticator) -> None:
+    seen = await epochs.current(DEFAULT_TENANT)
+    while True:
+        await anyio.sleep(POLL_EPOCHS)
+        current = await epochs.current(DEFAULT_TENANT)
+        if current != seen:
+            seen = current
+            authenticate.forget()
+
+
+async def _remember_tools(fleet: Fleet, seen: SeenTools) -> None:
+    stored: dict[str, tuple[ToolId, ...]] = {}
+    catalogue: Catalogue = fleet.catalogue
+    while True:
+        for server, ids in catalogue.by_server.items():
+            if stored.get(server) != ids:
+                stored[server] = ids
+                tools = [catalogue.tools[tool] for tool in ids]
+                await seen.replace(DEFAULT_TENANT, server, tools, datetime.now(UTC))
+        catalogue = await fleet.changed(catalogue.version)
