@@ -13,7 +13,9 @@
     ├── AuditUnavailable        a call cannot be recorded, so it is not made
     ├── DeclarationError        a configuration file is wrong: file, line, field, remedy
     ├── NotFound                what was asked for by name does not exist
+    ├── Conflict                what was to be made exists already, or changed meanwhile
     └── StartupError            something remit needs cannot be reached or started
+        └── StorageUnavailable      the database, while running
 
 Codes are public and permanent (rulings.md R22). Each door translates them by one table.
 """
@@ -130,8 +132,18 @@ class NotFound(RemitError):
     code = "RESOURCE_NOT_FOUND"
 
 
+class Conflict(RemitError):
+    """What was to be made exists already, or was changed by somebody else meanwhile."""
+
+    code = "INVALID_INPUT"
+
+
 class StartupError(RemitError):
     """Something that remit needs cannot be reached or started (exit status 3)."""
+
+
+class StorageUnavailable(StartupError):
+    """The database cannot be reached, or refuses to be written, while remit runs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
