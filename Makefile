@@ -1,0 +1,53 @@
+# The first two are all a fresh clone needs: `make demo`, `make test`. Every target sets up what it needs.
+VENV := .venv
+BIN  := $(VENV)/bin
+PIP  := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/pip install --quiet --require-hashes
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+
+.PHONY: setup demo test check check-full lint types docs bench example lock
+
+$(BIN)/remit: requirements.lock pyproject.toml
+	@echo "setting up $(VENV) (once)"
+	@python3 -m venv $(VENV)
+	@$(PIP) -r requirements.lock
+	@$(BIN)/pip install --quiet --no-build-isolation --no-deps --editable .
+	@scripts/node-tools
+	@touch $@
+
+$(VENV)/.dev: $(BIN)/remit requirements-dev.lock
+	@echo "adding what the tests need (once)"
+	@$(PIP) -r requirements-dev.lock
+	@touch $@
+
+setup: $(VENV)/.dev            ## everything for development
+
+demo: $(BIN)/remit             ## the main job on real input; ONCE=1 ends by itself
+	@remit demo $(if $(ONCE),--once)
+
+test: $(VENV)/.dev             ## the tests, with branch coverage
+	@scripts/test
+
+lint: $(VENV)/.dev             ## format, lint, import contracts, dead code, dependencies
+	@ruff format --check . && ruff check . && lint-imports && vulture && deptry src
+
+types: $(VENV)/.dev            ## pyright, strict
+	@pyright
+
+docs: $(VENV)/.dev             ## every snippet and command in the docs, run
+	@pytest -q tests/docs
+
+bench: $(VENV)/.dev            ## calls a second, direct and through remit, in one run
+	@python bench/relay.py
+
+example: $(BIN)/remit          ## who may call what in the nine roles, without starting anything
+	@remit who-can git/git_merge --config examples/nine-roles/remit.yaml
+
+check: lint types              ## the whole gate, the tests last
+	@scripts/mutation
+	@$(MAKE) --no-print-directory test
+
+check-full: check              ## the gate with more examples and longer runs
+	@HYPOTHESIS_PROFILE=full pytest -q -n 2 tests
+
+lock:                          ## pin what pyproject.toml asks for
+	@scripts/lock
