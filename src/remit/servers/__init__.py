@@ -1,0 +1,1 @@
+"""Bundled MCP servers: each stands alone and imports nothing else of remit."""

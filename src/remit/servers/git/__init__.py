@@ -1,0 +1,1 @@
+"""The bundled git server: nine tools over one repository, alone on stdio or in process."""

@@ -1,0 +1,5 @@
+"""The one error the git tools raise on purpose."""
+
+
+class ToolError(Exception):
+    """What a tool will not or could not do, in words for the model, with what to do next."""

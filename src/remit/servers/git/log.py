@@ -1,0 +1,63 @@
+"""git_log: commits, newest first."""
+
+from remit.servers.git.arguments import Arguments
+from remit.servers.git.errors import ToolError
+from remit.servers.git.fence import fenced_paths, plain
+from remit.servers.git.refs import find_commit, get_range
+from remit.servers.git.repository import Repository
+
+# No field can hold a NUL, so a fixed number of fields between NULs needs no other separator.
+_FIELDS = ("%H", "%P", "%an", "%ae", "%aI", "%cI", "%D", "%s", "%b")
+_FORMAT = "--format=" + "%x00".join(_FIELDS)
+_PLAIN = ("--no-show-signature", "--no-patch", "--no-mailmap", "--encoding=UTF-8")
+
+
+async def git_log(repository: Repository, arguments: Arguments) -> dict[str, object]:
+    """List the commits that a ref or range reaches, filtered.
+
+    Raises:
+        ToolError: If the ref is no commit, or the path is outside.
+    """
+    git, ref = repository.git, arguments.find_text("ref")
+    wanted = arguments.number("max_count", 20)
+    # One more than wanted, to know whether there are more. An author is text, not a pattern.
+    options = [f"--max-count={wanted + 1}", "--fixed-strings"]
+    for name in ("author", "since", "until"):
+        value = arguments.find_text(name)
+        if value is not None:
+            options.append(f"--{name}={plain(value, name)}")
+    path = arguments.find_text("path")
+    paths = fenced_paths(repository.top, [] if path is None else [path])
+    if ref is not None:
+        start = await get_range(git, ref, "ref")
+    elif await find_commit(git, "HEAD") is None:
+        return {"commits": [], "has_more": False, "truncated": False}
+    else:
+        start = "HEAD"
+    output = await git.ask("log", "-z", _FORMAT, *_PLAIN, *options, start, "--", *paths)
+    if not output.ok:
+        raise ToolError(f"git log failed: {output.said}\nsee git_branch for what can be listed")
+    fields = output.out.split("\0")
+    # Whole commits only: the cap may have cut the last one in two.
+    whole = (len(fields) - 1) // len(_FIELDS) * len(_FIELDS)
+    starts = range(0, whole, len(_FIELDS))
+    commits = [_commit(fields[first : first + len(_FIELDS)]) for first in starts]
+    return {
+        "commits": commits[:wanted],
+        "has_more": len(commits) > wanted or output.truncated,
+        "truncated": output.truncated,
+    }
+
+
+def _commit(fields: list[str]) -> dict[str, object]:
+    commit, parents, name, email, authored, committed, refs, subject, body = fields
+    return {
+        "commit": commit,
+        "parents": parents.split(),
+        "author": {"name": name, "email": email},
+        "authored": authored,
+        "committed": committed,
+        "refs": refs.split(", ") if refs else [],
+        "subject": subject,
+        "body": body.strip(),
+    }
