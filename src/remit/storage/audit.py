@@ -1,0 +1,209 @@
+"""The audit log: an event is durable when `record` returns, and soon in the database (R28, R29).
+
+record ──▶ journal (one write; nobody waits for the database)
+   │          └──▶ written behind, in batches ──▶ database ──▶ search, tail
+   └ journal cannot be written ──▶ database at once ──▶ neither: AuditUnavailable
+"""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final, Literal
+
+import anyio
+import structlog
+from sqlalchemy.exc import StatementError
+
+from remit.errors import AuditUnavailable, StorageUnavailable
+from remit.model.events import AuditEvent, AuditQuery
+from remit.storage.database import Database
+from remit.storage.events import events_after, find_calls
+from remit.storage.intake import BATCH, Intake, encode_line
+from remit.storage.journal import Journal
+
+log = structlog.get_logger(__name__)
+
+GATHERING: Final = 0.1
+"""Seconds in which events gather before they are written in one transaction."""
+
+LONGEST_PAUSE: Final = 2.0
+"""Seconds between attempts while the database is down."""
+
+LAST_ATTEMPT: Final = 5.0
+"""Seconds that closing may take; what is not in the database then stays in the journal."""
+
+
+class AuditLog:
+    """Records events and answers what happened."""
+
+    def __init__(
+        self, database: Database, journal: Journal, *, durability: Literal["process", "disk"]
+    ) -> None:
+        self._database = database
+        self._journal = journal
+        self._syncs = durability == "disk"
+        self._intake = Intake(database, journal, durable=self._syncs)
+        self._journal_fails = False
+        self._closed = False
+        self._gathered = 0
+        self._some = anyio.Event()
+        self._many = anyio.Event()
+
+    async def record(self, event: AuditEvent) -> None:
+        """Return when *event* is durable; in microseconds unless durability is `disk`.
+
+        Raises:
+            AuditUnavailable: Neither journal nor database can be written.
+        """
+        if self._closed:
+            raise AuditUnavailable("the audit is closed: the gateway is stopping")
+        try:
+            self._journal.append(encode_line(event))
+            self._note_one()
+            if self._syncs:
+                await self._journal.sync()
+        except OSError as error:
+            await self._record_without_journal(event, error)
+            return
+        if self._journal_fails:
+            self._journal_fails = False
+            log.info("journal can be written again", folder=str(self._journal.folder))
+
+    async def search(self, query: AuditQuery) -> Sequence[AuditEvent]:
+        """Return one row a call, newest first: its last event.
+
+        What any process of this installation recorded before is found.
+
+        Raises:
+            AuditUnavailable: A journal cannot be read, so the answer would be incomplete.
+            StorageUnavailable: The database cannot be used.
+            BadCall: The query does not make sense.
+        """
+        await self._take_all()
+        async with self._database.reading() as connection:
+            return await find_calls(connection, query)
+
+    async def after(
+        self, tenant: str, seq: int, limit: int = 1000
+    ) -> Sequence[tuple[int, AuditEvent]]:
+        """Return all events with a number above *seq*, lowest first, to follow the stream.
+
+        Raises:
+            AuditUnavailable: A journal cannot be read, so the answer would be incomplete.
+            StorageUnavailable: The database cannot be used.
+        """
+        await self._take_all()
+        async with self._database.reading() as connection:
+            return await events_after(connection, tenant, seq, limit)
+
+    async def flush(self) -> None:
+        """Return when everything recorded so far is in the database.
+
+        Raises:
+            StorageUnavailable: The database cannot be used; nothing is lost.
+        """
+        await self._intake.take_own()
+
+    async def write_behind(self) -> None:
+        """Move events into the database, in batches, until cancelled."""
+        await self._until_it_works(self._intake.take_all)
+        while True:
+            await self._some.wait()
+            with anyio.move_on_after(GATHERING):
+                await self._many.wait()
+            self._gathered, self._some, self._many = 0, anyio.Event(), anyio.Event()
+            await self._until_it_works(self._intake.take_own)
+
+    async def close(self) -> None:
+        """Take in what is left, as long as that may take, and give up the journal."""
+        self._closed = True
+        with anyio.move_on_after(LAST_ATTEMPT):
+            try:
+                await self._intake.take_own()
+            except (StorageUnavailable, OSError) as error:
+                log.warning("events stay in the journal until the next start", error=str(error))
+        self._journal.close()
+
+    def _note_one(self) -> None:
+        self._gathered += 1
+        if self._gathered == 1:
+            self._some.set()
+        elif self._gathered == BATCH:
+            self._many.set()
+
+    async def _record_without_journal(self, event: AuditEvent, failure: OSError) -> None:
+        if not self._journal_fails:
+            self._journal_fails = True
+            log.error(
+                "journal cannot be written; events go to the database at once",
+                folder=str(self._journal.folder),
+                error=str(failure),
+            )
+        try:
+            await self._intake.store([event])
+        except (StorageUnavailable, StatementError, OverflowError) as error:
+            raise AuditUnavailable(
+                f"the call cannot be recorded: the journal in {str(self._journal.folder)!r} "
+                f"cannot be written ({failure.strerror}), and {_one_line(error)}; "
+                "make room on the disk or make the folder writable"
+            ) from error
+
+    async def _take_all(self) -> None:
+        try:
+            await self._intake.take_all()
+        except OSError as error:
+            raise AuditUnavailable(
+                f"a journal in {str(self._journal.folder)!r} cannot be taken in "
+                f"({error.strerror}), so events may be missing; make the folder readable"
+            ) from error
+
+    async def _until_it_works(self, work: Callable[[], Awaitable[None]]) -> None:
+        pause, failed = GATHERING, False
+        while True:
+            try:
+                await work()
+            except (StorageUnavailable, OSError) as error:
+                if not failed:
+                    log.warning("audit events wait in the journal", error=str(error))
+                failed = True
+                await anyio.sleep(pause)
+                pause = min(pause * 2, LONGEST_PAUSE)
+            else:
+                if failed:
+                    log.info("audit events reach the database again")
+                return
+
+
+def _one_line(error: Exception) -> str:
+    """Name an error without its values: a statement's would be the event."""
+    return str(error) if isinstance(error, StorageUnavailable) else "the database refuses the event"
+
+
+@asynccontextmanager
+async def open_audit(
+    database: Database, directory: Path, *, durability: Literal["process", "disk"]
+) -> AsyncGenerator[AuditLog]:
+    """Open the audit of an installation; takes in what a killed process left behind.
+
+    Args:
+        database: Where events end.
+        directory: The installation's state folder; the journal is `journal/` in it.
+        durability: What a recorded event survives: the death of the process, or power loss.
+    """
+    journal = Journal(directory)
+    audit = AuditLog(database, journal, durability=durability)
+    try:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(audit.write_behind)
+            if durability == "disk":
+                tasks.start_soon(journal.sync_for_all)
+            yield audit
+            tasks.cancel_scope.cancel()
+    except BaseExceptionGroup as group:
+        # what the block raised leaves as it was raised, not in the task group's wrapping
+        if len(group.exceptions) == 1:
+            raise group.exceptions[0] from None
+        raise
+    finally:
+        with anyio.CancelScope(shield=True):
+            await audit.close()

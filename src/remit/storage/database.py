@@ -1,0 +1,262 @@
+"""Open a database, migrate it, and lend transactions.
+
+SQLite through aiosqlite (write-ahead log: readers never wait for the writer), PostgreSQL through
+psycopg. Transactions are short and never span a call to an upstream.
+"""
+
+import os
+from collections.abc import AsyncGenerator, Generator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Final
+
+import anyio
+from sqlalchemy import URL, Connection, event, make_url
+from sqlalchemy.exc import (
+    ArgumentError,
+    DataError,
+    DBAPIError,
+    IntegrityError,
+    OperationalError,
+    SQLAlchemyError,
+    StatementError,
+)
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
+
+from remit.errors import StartupError, StorageUnavailable
+from remit.storage.schema import is_current, migrate
+
+PATIENCE: Final = 5.0
+"""Seconds to wait for a lock that another process holds, and for a connection."""
+
+LONGEST_WRITE: Final = 15.0
+"""Seconds one write transaction may take, waiting for locks included."""
+
+LONGEST_READ: Final = 60.0
+"""Seconds one read may take; a search through everything is the longest."""
+
+_BETWEEN_ATTEMPTS: Final = 0.05
+_DRIVERS: Final = {
+    "sqlite": "sqlite+aiosqlite",
+    "sqlite+aiosqlite": "sqlite+aiosqlite",
+    "postgres": "postgresql+psycopg",
+    "postgresql": "postgresql+psycopg",
+    "postgresql+psycopg": "postgresql+psycopg",
+}
+_REMEDY: Final = "start it, or point REMIT_DATABASE_URL to a database that can be reached"
+
+
+def default_url(directory: Path) -> str:
+    """Return the URL of the SQLite database `.remit/remit.db` under *directory*."""
+    path = directory.absolute() / ".remit" / "remit.db"
+    return URL.create("sqlite", database=str(path)).render_as_string()
+
+
+class Database:
+    """An open database whose tables are what this code knows.
+
+    Attributes:
+        name: For messages; holds no credentials.
+    """
+
+    def __init__(
+        self,
+        engine: AsyncEngine,
+        *,
+        longest_write: float = LONGEST_WRITE,
+        longest_read: float = LONGEST_READ,
+    ) -> None:
+        self.name = _name(engine.url)
+        self.engine = engine
+        # a transaction that takes SQLite's write lock only at its first write can find that
+        # somebody else wrote since it began, and then no waiting helps
+        self._writer = engine.execution_options(remit_begin="BEGIN IMMEDIATE")
+        self._durable = self._writer.execution_options(remit_synchronous="FULL")
+        self._longest_write = longest_write
+        self._longest_read = longest_read
+
+    @asynccontextmanager
+    async def reading(self) -> AsyncGenerator[AsyncConnection]:
+        """Lend a connection whose statements see one state.
+
+        Raises:
+            StorageUnavailable: The database cannot be used.
+        """
+        with _plainly(self.name), anyio.fail_after(self._longest_read):
+            async with self.engine.begin() as connection:
+                yield connection
+
+    @asynccontextmanager
+    async def writing(self, *, durable: bool = False) -> AsyncGenerator[AsyncConnection]:
+        """Lend a connection in a write transaction, committed unless the block raises.
+
+        The block is not cancelled from outside, only by its own time limit.
+
+        Args:
+            durable: Whether the commit must survive the loss of power, not only of the process.
+
+        Raises:
+            StorageUnavailable: The database cannot be used.
+            sqlalchemy.exc.StatementError: The values do not fit the table.
+        """
+        engine = self._durable if durable else self._writer
+        with _plainly(self.name), anyio.fail_after(self._longest_write, shield=True):
+            async with engine.begin() as connection:
+                yield connection
+
+
+@asynccontextmanager
+async def open_database(url: str, *, patience: float = PATIENCE) -> AsyncGenerator[Database]:
+    """Open the database at *url*, making and migrating it as needed.
+
+    Args:
+        url: `sqlite:///path` or `postgresql://user:password@host:port/name`.
+        patience: Seconds to wait for another process's lock.
+
+    Raises:
+        StartupError: It cannot be opened or is newer than this code; one line with a remedy.
+    """
+    parsed = _parse(url)
+    if parsed.drivername == "sqlite+aiosqlite":
+        _make_private_file(Path(parsed.database or ""))
+    engine = _engine(parsed, patience)
+    try:
+        await _prepare(engine, patience)
+        yield Database(engine)
+    finally:
+        with anyio.CancelScope(shield=True):
+            await engine.dispose()
+
+
+def _parse(url: str) -> URL:
+    try:
+        parsed = make_url(url)
+    except (ArgumentError, ValueError):
+        raise StartupError(
+            "REMIT_DATABASE_URL is no database URL: "
+            "write sqlite:///path/to/file or postgresql://user@host/name"
+        ) from None
+    driver = _DRIVERS.get(parsed.drivername)
+    if driver is None:
+        raise StartupError(
+            f"databases of the kind {parsed.drivername!r} are not supported: "
+            "write sqlite:///path/to/file or postgresql://user@host/name"
+        )
+    if driver == "sqlite+aiosqlite" and parsed.database in (None, "", ":memory:"):
+        raise StartupError(
+            "an SQLite database in memory cannot be shared: write sqlite:///path/to/file"
+        )
+    return parsed.set(drivername=driver)
+
+
+def _make_private_file(path: Path) -> None:
+    """Make an empty file for its owner alone; SQLite gives its side files the same mode."""
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    except OSError as error:
+        raise StartupError(
+            f"cannot write the database {str(path)!r}: {error.strerror}; make its folder "
+            "writable, or point REMIT_DATABASE_URL elsewhere"
+        ) from error
+
+
+def _engine(url: URL, patience: float) -> AsyncEngine:
+    if url.drivername == "sqlite+aiosqlite":
+        # isolation_level None: Python begins no transactions of its own, `_begin` below does
+        engine = create_async_engine(
+            url, connect_args={"timeout": patience, "isolation_level": None}
+        )
+        event.listen(engine.sync_engine, "connect", _set_up_sqlite)
+        event.listen(engine.sync_engine, "begin", _begin_sqlite)
+        return engine
+    try:
+        return create_async_engine(
+            url, pool_pre_ping=True, connect_args={"connect_timeout": max(1, round(patience))}
+        )
+    except ModuleNotFoundError as error:
+        raise StartupError(
+            "PostgreSQL needs the driver psycopg: install remit[postgres]"
+        ) from error
+
+
+def _set_up_sqlite(connection: PoolProxiedConnection, _: ConnectionPoolEntry) -> None:
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA journal_mode=WAL")
+    cursor.execute("PRAGMA foreign_keys=ON")
+    cursor.close()
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    options: Mapping[str, str] = connection.get_execution_options()
+    synchronous = options.get("remit_synchronous", "NORMAL")
+    if connection.info.get("remit_synchronous") != synchronous:
+        connection.exec_driver_sql(f"PRAGMA synchronous={synchronous}")
+        connection.info["remit_synchronous"] = synchronous
+    connection.exec_driver_sql(options.get("remit_begin", "BEGIN"))
+
+
+async def _prepare(engine: AsyncEngine, patience: float) -> None:
+    """Migrate; try again while another process holds the lock, since SQLite does not always."""
+    deadline = anyio.current_time() + patience
+    while True:
+        try:
+            await _bring_up_to_date(engine, patience)
+        except OperationalError as error:
+            locked = engine.dialect.name == "sqlite" and "locked" in str(error.orig)
+            if locked and anyio.current_time() < deadline:
+                await anyio.sleep(_BETWEEN_ATTEMPTS)
+                continue
+            raise StartupError(_cannot_open(engine, error, locked=locked)) from error
+        except SQLAlchemyError as error:
+            raise StartupError(_cannot_open(engine, error, locked=False)) from error
+        else:
+            return
+
+
+async def _bring_up_to_date(engine: AsyncEngine, patience: float) -> None:
+    async with engine.begin() as connection:
+        if await connection.run_sync(is_current):
+            return
+    writer = engine.execution_options(remit_begin="BEGIN IMMEDIATE")
+    async with writer.begin() as connection:
+        await connection.run_sync(lambda sync: migrate(sync, patience=patience))
+
+
+def _cannot_open(engine: AsyncEngine, error: SQLAlchemyError, *, locked: bool) -> str:
+    remedy = "stop the process that holds it, or try again" if locked else _REMEDY
+    if engine.dialect.name == "sqlite" and not locked:
+        remedy = "make file and folder writable, or point REMIT_DATABASE_URL elsewhere"
+    return f"cannot open the database {_name(engine.url)}: {_first_line(error)}; {remedy}"
+
+
+@contextmanager
+def _plainly(name: str) -> Generator[None]:
+    """Turn what is wrong with the database, not with the values, into StorageUnavailable."""
+    try:
+        yield
+    except (DataError, IntegrityError):
+        raise
+    except (DBAPIError, TimeoutError) as error:
+        raise StorageUnavailable(f"cannot use the database {name}: {_first_line(error)}") from error
+    except StatementError:
+        raise
+    except SQLAlchemyError as error:
+        raise StorageUnavailable(f"cannot use the database {name}: {_first_line(error)}") from error
+
+
+def _first_line(error: SQLAlchemyError | TimeoutError) -> str:
+    """Return the driver's own first line: SQLAlchemy's adds the statement and its values."""
+    if isinstance(error, TimeoutError):
+        return "it takes too long"
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    lines = str(cause).strip().splitlines()
+    return lines[0] if lines else type(cause).__name__
+
+
+def _name(url: URL) -> str:
+    if url.get_backend_name() == "sqlite":
+        return repr(url.database)
+    host = url.host or url.query.get("host") or "the local socket"
+    return repr(f"{url.database or url.username or 'postgres'} at {host}")

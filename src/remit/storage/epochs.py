@@ -1,0 +1,38 @@
+"""Counters that tell a running gateway that another process changed something (R17)."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from remit.storage.database import Database
+from remit.storage.dialects import insert
+from remit.storage.tables import epochs
+
+Topic = Literal["keys", "revisions"]
+"""What a counter counts the changes of."""
+
+
+class Epochs:
+    """The counters of every tenant; one cheap read each time somebody asks."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def current(self, tenant: str) -> Mapping[str, int]:
+        """Return topic to number of changes so far; a number that differs means a change."""
+        query = select(epochs.c.topic, epochs.c.value).where(epochs.c.tenant == tenant)
+        async with self._database.reading() as connection:
+            rows = (await connection.execute(query)).all()
+        return {"keys": 0, "revisions": 0} | {row.topic: row.value for row in rows}
+
+
+async def bump(connection: AsyncConnection, tenant: str, topic: Topic) -> None:
+    """Count a change, in the transaction that makes it."""
+    statement = insert(connection, epochs).values(tenant=tenant, topic=topic, value=1)
+    await connection.execute(
+        statement.on_conflict_do_update(
+            index_elements=["tenant", "topic"], set_={"value": epochs.c.value + 1}
+        )
+    )

@@ -1,0 +1,118 @@
+"""Audit events as rows, and the questions people ask of them."""
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, Row, Select, exists, func, literal, or_, select, text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from remit.errors import BadCall
+from remit.model.events import AuditEvent, AuditQuery, EventKind
+from remit.storage.dialects import insert
+from remit.storage.tables import StorableText, audit_events
+
+_FIELDS: Final = tuple(field.name for field in fields(AuditEvent))
+_COLUMNS: Final = [audit_events.c[name] for name in _FIELDS]
+_ONE_AT_A_TIME: Final = 0x6175646974  # any number that every remit agrees on: "audit"
+
+
+async def insert_events(connection: AsyncConnection, events: Sequence[AuditEvent]) -> None:
+    """Add *events*; one that is there already stays as it is.
+
+    Raises:
+        sqlalchemy.exc.StatementError: One of them does not fit the table.
+        OverflowError: Likewise, on SQLite.
+    """
+    if connection.dialect.name == "postgresql":
+        # in turn, so that a row that is seen later never has a lower number: `after` relies on it
+        await connection.execute(text(f"SELECT pg_advisory_xact_lock({_ONE_AT_A_TIME})"))
+    statement = insert(connection, audit_events).on_conflict_do_nothing(index_elements=["id"])
+    await connection.execute(
+        statement, [{name: getattr(event, name) for name in _FIELDS} for event in events]
+    )
+
+
+async def find_calls(connection: AsyncConnection, query: AuditQuery) -> Sequence[AuditEvent]:
+    """Return the last event of each call that matches, newest first.
+
+    Raises:
+        BadCall: `before` is no event id.
+    """
+    statement = (
+        select(*_COLUMNS)
+        .where(audit_events.c.tenant == query.tenant, _is_last_of_call(), *_conditions(query))
+        .order_by(audit_events.c.id.desc())
+        .limit(query.limit)
+    )
+    return [_event(row) for row in (await connection.execute(statement)).all()]
+
+
+async def events_after(
+    connection: AsyncConnection, tenant: str, seq: int, limit: int
+) -> Sequence[tuple[int, AuditEvent]]:
+    """Return events with a number above *seq*, lowest first."""
+    statement: Select[Any] = (
+        select(audit_events.c.seq, *_COLUMNS)
+        .where(audit_events.c.tenant == tenant, audit_events.c.seq > seq)
+        .order_by(audit_events.c.seq)
+        .limit(limit)
+    )
+    return [(row.seq, _event(row)) for row in (await connection.execute(statement)).all()]
+
+
+def _is_last_of_call() -> ColumnElement[bool]:
+    later = audit_events.alias("later")
+    return or_(
+        audit_events.c.kind != EventKind.INVOKED,
+        ~exists().where(
+            later.c.call_id == audit_events.c.call_id,
+            later.c.tenant == audit_events.c.tenant,
+            later.c.kind != EventKind.INVOKED,
+        ),
+    )
+
+
+def _conditions(query: AuditQuery) -> Sequence[ColumnElement[bool]]:
+    columns = audit_events.c
+    conditions = [
+        columns[name] == value
+        for name in ("principal", "server", "tool", "decision", "outcome", "code")
+        if (value := getattr(query, name)) is not None
+    ]
+    if query.role is not None:
+        conditions.append(_has_role(query.role))
+    if query.since is not None:
+        conditions.append(columns.time >= query.since)
+    if query.until is not None:
+        conditions.append(columns.time < query.until)
+    if query.text is not None:
+        conditions.append(_mentions(query.text))
+    if query.before is not None:
+        conditions.append(columns.id < _event_id(query.before))
+    return conditions
+
+
+def _has_role(role: str) -> ColumnElement[bool]:
+    # LIKE ignores case on SQLite; names do not (R15)
+    roles = literal(",", StorableText) + audit_events.c.role + literal(",", StorableText)
+    return func.replace(roles, literal(f",{role},", StorableText), "") != roles
+
+
+def _mentions(words: str) -> ColumnElement[bool]:
+    searched = ("tool", "server", "principal", "arguments", "error")
+    return or_(*(audit_events.c[name].icontains(words, autoescape=True) for name in searched))
+
+
+def _event_id(given: str) -> str:
+    try:
+        return str(uuid.UUID(given))
+    except ValueError:
+        raise BadCall(f"{given!r} is no event id") from None
+
+
+def _event(row: Row[Any]) -> AuditEvent:
+    values: dict[str, Any] = {name: getattr(row, name) for name in _FIELDS}
+    values["kind"] = EventKind(row.kind)
+    return AuditEvent(**values)

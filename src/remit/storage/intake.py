@@ -1,0 +1,223 @@
+"""Take journaled events into the database: our own, those of the dead, those of the living.
+
+Inserting an event twice is inserting it once, so every process may take in every file. Only a
+file's own process, or whoever finds its lock free, deletes it.
+"""
+
+import fcntl
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+import anyio
+import msgspec
+import structlog
+from sqlalchemy.exc import StatementError
+
+from remit.model.events import AuditEvent
+from remit.storage.database import Database
+from remit.storage.events import insert_events
+from remit.storage.journal import SUFFIX, Journal, read_lines
+from remit.storage.texts import storable, storable_json
+
+log = structlog.get_logger(__name__)
+
+BATCH: Final = 500
+"""Events in one transaction."""
+
+_ENCODER: Final = msgspec.json.Encoder()
+_DECODER: Final = msgspec.json.Decoder(AuditEvent)
+_JSON_FIELDS: Final = ("arguments", "result")
+
+
+def encode_line(event: AuditEvent) -> bytes:
+    """Return *event* as a line of the journal."""
+    try:
+        line = _ENCODER.encode(event)
+    except UnicodeEncodeError:
+        line = _ENCODER.encode(_encodable(event))
+    return line + b"\n"
+
+
+def _encodable(event: AuditEvent) -> AuditEvent:
+    """Spell out lone surrogates, which have no UTF-8."""
+    texts = {
+        name: storable_json(value) if name in _JSON_FIELDS else storable(value)
+        for name in event.__dataclass_fields__
+        if isinstance(value := getattr(event, name), str) and name != "kind"
+    }
+    return replace(event, **texts)
+
+
+def decode_line(line: bytes) -> AuditEvent | None:
+    """Return the event of a line of the journal, or None if it is damaged."""
+    try:
+        return _DECODER.decode(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return None
+
+
+class Intake:
+    """Moves events from journals into the database, each step idempotent.
+
+    Args:
+        database: Where they go.
+        journal: The files of this process, and the folder of everybody's.
+        durable: Whether a commit must survive power loss, as the journal did.
+    """
+
+    def __init__(self, database: Database, journal: Journal, *, durable: bool) -> None:
+        self._database = database
+        self._journal = journal
+        self._durable = durable
+        self._one_at_a_time = anyio.Lock()
+        self._read_of_living: dict[str, int] = {}
+
+    async def store(self, events: Sequence[AuditEvent]) -> None:
+        """Write *events* into the database, past the journal.
+
+        Raises:
+            StorageUnavailable: The database cannot be used.
+            sqlalchemy.exc.StatementError: One of them does not fit the table.
+            OverflowError: Likewise.
+        """
+        async with self._database.writing(durable=self._durable) as connection:
+            await insert_events(connection, events)
+
+    async def take_own(self) -> None:
+        """Take in everything this process has journaled before now.
+
+        Raises:
+            StorageUnavailable: The database cannot be used; nothing is lost.
+            OSError: A line that no database takes could not be set aside; nothing is lost.
+        """
+        async with self._one_at_a_time:
+            await self._take_own()
+
+    async def take_all(self) -> None:
+        """Take in everything that any process of this installation has journaled before now.
+
+        Raises:
+            StorageUnavailable: The database cannot be used; nothing is lost.
+            OSError: A file cannot be read; the others were taken in.
+        """
+        async with self._one_at_a_time:
+            await self._take_own()
+            await self._take_others()
+
+    async def _take_own(self) -> None:
+        for file, stop in [(file, file.size) for file in self._journal.files]:
+            while file.taken < stop:
+                lines, end = read_lines(file.descriptor, file.taken, stop, most=BATCH)
+                if not lines:
+                    log.error("journal was cut by somebody else", file=str(file.path))
+                    end = stop
+                await self._take(lines, rejects=_rejects_of(file.path))
+                file.taken = end
+            self._journal.discard_taken(file)
+
+    async def _take_others(self) -> None:
+        own = {file.path.name for file in self._journal.files}
+        names = [name for name in _journal_names(self._journal.folder) if name not in own]
+        self._read_of_living = {n: o for n, o in self._read_of_living.items() if n in names}
+        failure: OSError | None = None
+        for name in names:
+            path = self._journal.folder / name
+            try:
+                await self._take_other(path)
+            except FileNotFoundError:
+                continue  # its process took it in and deleted it since we looked
+            except OSError as error:
+                log.error("journal cannot be read", file=str(path), error=str(error))  # noqa: TRY400 - one line
+                failure = error
+        if failure is not None:
+            raise failure
+
+    async def _take_other(self, path: Path) -> None:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                await self._take_living(descriptor, path.name)
+                return
+            if os.fstat(descriptor).st_nlink:
+                await self._take_dead(descriptor, path)
+        finally:
+            os.close(descriptor)
+
+    async def _take_living(self, descriptor: int, name: str) -> None:
+        """Read on where we last stopped; setting damaged lines aside is for its own process."""
+        stop = os.fstat(descriptor).st_size
+        start = self._read_of_living.get(name, 0)
+        while start < stop:
+            lines, end = read_lines(descriptor, start, stop, most=BATCH)
+            if not lines:
+                break
+            await self._take(lines, rejects=None)
+            start = self._read_of_living[name] = end
+
+    async def _take_dead(self, descriptor: int, path: Path) -> None:
+        stop = os.fstat(descriptor).st_size
+        start = 0
+        while start < stop:
+            lines, end = read_lines(descriptor, start, stop, most=BATCH)
+            if not lines:
+                # its process died while writing it, so nobody was told that it is recorded
+                log.warning("journal ends in a torn line", file=str(path), bytes=stop - start)
+                break
+            await self._take(lines, rejects=_rejects_of(path))
+            start = end
+        os.unlink(path)  # noqa: PTH108 - so is every other call on it here
+        self._read_of_living.pop(path.name, None)
+        log.info("journal of an ended process taken in", file=str(path), bytes=start)
+
+    async def _take(self, lines: Sequence[bytes], *, rejects: Path | None) -> None:
+        pairs = [(line, decode_line(line)) for line in lines]
+        events = [event for _, event in pairs if event is not None]
+        refused = [line for line, event in pairs if event is None]
+        if events:
+            try:
+                await self.store(events)
+            except (StatementError, OverflowError):
+                refused += await self._take_one_by_one(events)
+        if refused and rejects is not None:
+            _set_aside(refused, rejects)
+
+    async def _take_one_by_one(self, events: Sequence[AuditEvent]) -> list[bytes]:
+        """Store what can be stored; return the lines of what the database refuses."""
+        refused: list[bytes] = []
+        for event in events:
+            try:
+                await self.store([event])
+            except (StatementError, OverflowError) as error:
+                log.error("event does not fit the database", id=event.id, error=repr(error))  # noqa: TRY400 - one line
+                refused.append(encode_line(event).rstrip(b"\n"))
+        return refused
+
+
+def _journal_names(folder: Path) -> list[str]:
+    """Return the names of the journals of all processes."""
+    try:
+        return sorted(path.name for path in folder.iterdir() if path.suffix == SUFFIX)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def _rejects_of(path: Path) -> Path:
+    return path.with_name(path.name + ".rejected")
+
+
+def _set_aside(lines: Sequence[bytes], path: Path) -> None:
+    """Keep *lines* for people."""
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+    descriptor = os.open(path, flags, 0o600)
+    try:
+        kept = b"".join(line + b"\n" for line in lines)
+        while kept:
+            kept = kept[os.write(descriptor, kept) :]
+    finally:
+        os.close(descriptor)
+    log.error("journal lines set aside", file=str(path), lines=len(lines))

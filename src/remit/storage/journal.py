@@ -1,0 +1,265 @@
+"""The local append-only journal that makes a recorded event durable before the answer leaves (R29).
+
+    <directory>/journal/<name>.jsonl            one JSON line an event, one file at a time a process
+    <directory>/journal/<name>.jsonl.rejected   lines that no database can take, kept for people
+
+    append ──▶ file, locked while its process lives ──▶ database ──▶ file deleted
+                     │ kill -9: the lock is free
+                     └──▶ the next process to look takes it in (storage/intake.py)
+
+A line is one completed `write`, so it survives the process; `sync` makes it survive power loss,
+one fdatasync for all who wait.
+"""
+
+import errno
+import fcntl
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+from uuid import uuid4
+
+import anyio
+import anyio.to_thread
+import structlog
+
+log = structlog.get_logger(__name__)
+
+SUFFIX: Final = ".jsonl"
+
+LARGEST_FILE: Final = 8 * 1024 * 1024
+"""Bytes after which a new file is begun, so that old ones can be deleted."""
+
+_CHUNK: Final = 1024 * 1024
+
+
+class JournalFile:
+    """A file of this process, locked while it is open.
+
+    Attributes:
+        size: Bytes of whole lines; a torn line may follow.
+        taken: Bytes whose lines are in the database.
+        synced: Bytes that survive power loss.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.size = 0
+        self.taken = 0
+        self.synced = 0
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        self.descriptor = os.open(path, flags, 0o600)
+        try:
+            fcntl.flock(self.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(self.descriptor)
+            raise
+
+    @property
+    def is_named(self) -> bool:
+        """Whether the file can still be found by its name."""
+        return os.fstat(self.descriptor).st_nlink > 0
+
+    def append(self, line: bytes) -> None:
+        """Write *line* wholly.
+
+        Raises:
+            OSError: It could not be; part of it may stand at the end of the file.
+        """
+        written = os.write(self.descriptor, line)
+        while written < len(line):
+            written += os.write(self.descriptor, line[written:])
+        self.size += written
+
+    def discard(self) -> None:
+        """Delete the file: everything in it is in the database."""
+        self.path.unlink(missing_ok=True)
+        self.close()
+
+    def close(self) -> None:
+        """Leave the file to whoever looks next."""
+        os.close(self.descriptor)
+
+
+class _Group:
+    """Those who wait for one fdatasync."""
+
+    def __init__(self) -> None:
+        self.done = anyio.Event()
+        self.failure: OSError | None = OSError(errno.ECANCELED, "the journal is closed")
+
+
+class Journal:
+    """The files of this process.
+
+    Attributes:
+        folder: Where the files of all processes of this installation are.
+    """
+
+    def __init__(self, directory: Path, *, largest_file: int = LARGEST_FILE) -> None:
+        self.folder = directory / "journal"
+        self._largest_file = largest_file
+        self._current: JournalFile | None = None
+        self._full: list[JournalFile] = []
+        self._gathering = _Group()
+        self._asked = anyio.Event()
+        self._unnamed = False
+
+    @property
+    def files(self) -> Sequence[JournalFile]:
+        """The files of this process that are not wholly in the database yet, oldest first."""
+        return (*self._full, *([self._current] if self._current is not None else ()))
+
+    def append(self, line: bytes) -> None:
+        """Write *line*, which ends in a newline; survives the death of the process.
+
+        A file that cannot be written is given up for a new one.
+
+        Raises:
+            OSError: No file can be written.
+        """
+        file = self._writable(len(line))
+        try:
+            file.append(line)
+        except OSError:
+            self._give_up(file)
+            file = self._begin()
+            try:
+                file.append(line)
+            except OSError:
+                self._give_up(file)
+                raise
+
+    async def sync(self) -> None:
+        """Return when everything appended before now survives power loss.
+
+        Raises:
+            OSError: It may not; append it elsewhere.
+        """
+        group = self._gathering
+        self._asked.set()
+        await group.done.wait()
+        if group.failure is not None:
+            raise group.failure
+
+    async def sync_for_all(self) -> None:
+        """Serve `sync`, one group after another, until cancelled."""
+        while True:
+            await self._asked.wait()
+            group, self._gathering, self._asked = self._gathering, _Group(), anyio.Event()
+            try:
+                await self._sync_files()
+                group.failure = None
+            except OSError as error:
+                # the kernel reports it once and then forgets: nothing in these files is sure
+                log.error("journal cannot be synced", error=str(error))  # noqa: TRY400 - one line
+                group.failure = error
+                if self._current is not None:
+                    self._give_up(self._current)
+            finally:
+                group.done.set()
+
+    def discard_taken(self, file: JournalFile) -> None:
+        """Delete *file* if it is full and everything in it is in the database."""
+        if file in self._full and file.taken >= file.size:
+            self._full.remove(file)
+            file.discard()
+
+    def close(self) -> None:
+        """Delete what is in the database; leave the rest to whoever looks next."""
+        for file in self.files:
+            if file.taken >= file.size:
+                file.discard()
+            else:
+                file.close()
+        self._full, self._current = [], None
+        self._gathering.done.set()
+
+    def _writable(self, length: int) -> JournalFile:
+        file = self._current
+        if file is None:
+            return self._begin()
+        if file.size and file.size + length > self._largest_file:
+            try:
+                fresh = self._open()
+            except OSError as error:
+                log.warning("journal grows beyond its size", error=str(error))
+                return file
+            self._full.append(file)
+            self._current = fresh
+            return fresh
+        return file
+
+    def _begin(self) -> JournalFile:
+        self._current = self._open()
+        return self._current
+
+    def _open(self) -> JournalFile:
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._unnamed = True
+        while True:
+            # whoever looks between its making and its locking takes it for a dead one
+            try:
+                file = JournalFile(self.folder / f"{os.getpid()}-{uuid4().hex}{SUFFIX}")
+            except BlockingIOError:
+                continue
+            if file.is_named:
+                return file
+            file.close()
+
+    def _give_up(self, file: JournalFile) -> None:
+        self._current = None
+        if file.size:
+            self._full.append(file)
+        else:
+            file.discard()
+
+    async def _sync_files(self) -> None:
+        files = [(file, file.size) for file in self.files if file.synced < file.size]
+        # copies, since a file may be closed meanwhile and its number given to another
+        copies = [os.dup(file.descriptor) for file, _ in files]
+        folder = self.folder if self._unnamed else None
+        self._unnamed = False
+        await anyio.to_thread.run_sync(_sync, copies, folder)
+        for file, size in files:
+            file.synced = size
+
+
+def _sync(descriptors: Sequence[int], folder: Path | None) -> None:
+    """Flush files, and the *folder* that names a new one; closes the descriptors."""
+    try:
+        for descriptor in descriptors:
+            os.fdatasync(descriptor)
+        if folder is not None:
+            named = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                os.fsync(named)
+            finally:
+                os.close(named)
+    finally:
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
+def read_lines(descriptor: int, start: int, stop: int, *, most: int) -> tuple[list[bytes], int]:
+    """Read whole lines between two offsets of a file.
+
+    Args:
+        descriptor: An open file.
+        start: Offset of the first line.
+        stop: Offset to read to; a line that goes beyond it is left out.
+        most: How many lines at most.
+
+    Returns:
+        The lines without their ends, and the offset after them; `start` if there is no whole one.
+    """
+    want = _CHUNK
+    while True:
+        chunk = os.pread(descriptor, min(want, stop - start), start)
+        end = chunk.rfind(b"\n") + 1
+        if end:
+            lines = chunk[:end].split(b"\n")[:-1][:most]
+            return lines, start + sum(len(line) + 1 for line in lines)
+        if len(chunk) < want:
+            return [], start
+        want *= 2

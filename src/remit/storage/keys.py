@@ -1,0 +1,110 @@
+"""API keys as rows: a hash, never a secret."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Row, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from remit.errors import Conflict, NotFound
+from remit.model.keys import Key
+from remit.storage.database import Database
+from remit.storage.epochs import bump
+from remit.storage.tables import api_keys
+
+
+class Keys:
+    """The keys of every tenant."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def add(self, key: Key) -> None:
+        """Store a new key.
+
+        Raises:
+            Conflict: A key of that name that is not revoked exists.
+        """
+        values = {
+            "id": key.id,
+            "name": key.name,
+            "tenant": key.tenant,
+            "secret_hash": key.secret_hash,
+            "roles": list(key.roles),
+            "admin": key.admin,
+            "created": key.created,
+            "expires": key.expires,
+            "revoked": key.revoked,
+            "last_used": key.last_used,
+        }
+        try:
+            async with self._database.writing() as connection:
+                await connection.execute(insert(api_keys).values(values))
+                await bump(connection, key.tenant, "keys")
+        except IntegrityError:
+            raise Conflict(
+                f"a key named {key.name!r} is in use: revoke it first, or choose another name"
+            ) from None
+
+    async def find(self, key_id: str) -> Key | None:
+        """Return the key with that public id, revoked or not."""
+        query = select(api_keys).where(api_keys.c.id == key_id)
+        async with self._database.reading() as connection:
+            row = (await connection.execute(query)).one_or_none()
+        return None if row is None else _key(row)
+
+    async def all_keys(self, tenant: str) -> Sequence[Key]:
+        """Return every key of *tenant*, oldest first, revoked ones included."""
+        query = (
+            select(api_keys)
+            .where(api_keys.c.tenant == tenant)
+            .order_by(api_keys.c.created, api_keys.c.id)
+        )
+        async with self._database.reading() as connection:
+            rows = (await connection.execute(query)).all()
+        return [_key(row) for row in rows]
+
+    async def revoke(self, tenant: str, name: str, now: datetime) -> Key:
+        """End the key of that name.
+
+        Raises:
+            NotFound: No key of that name is in use.
+        """
+        statement = (
+            update(api_keys)
+            .where(
+                api_keys.c.tenant == tenant,
+                api_keys.c.name == name,
+                api_keys.c.revoked.is_(None),
+            )
+            .values(revoked=now)
+            .returning(*api_keys.c)
+        )
+        async with self._database.writing() as connection:
+            row = (await connection.execute(statement)).one_or_none()
+            if row is None:
+                raise NotFound(f"no key named {name!r} is in use")
+            await bump(connection, tenant, "keys")
+        return _key(row)
+
+    async def touch(self, key_id: str, now: datetime) -> None:
+        """Note that the key was used; tells nobody, since it changes nothing for anyone."""
+        statement = update(api_keys).where(api_keys.c.id == key_id).values(last_used=now)
+        async with self._database.writing() as connection:
+            await connection.execute(statement)
+
+
+def _key(row: Row[Any]) -> Key:
+    return Key(
+        id=row.id,
+        name=row.name,
+        tenant=row.tenant,
+        secret_hash=row.secret_hash,
+        roles=tuple(row.roles),
+        admin=row.admin,
+        created=row.created,
+        expires=row.expires,
+        revoked=row.revoked,
+        last_used=row.last_used,
+    )

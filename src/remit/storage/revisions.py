@@ -1,0 +1,171 @@
+"""The declaration as a chain of numbered revisions (R18), and its projection (S0.12, R28)."""
+
+import hashlib
+import json
+import uuid
+from collections.abc import Generator, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final, cast
+
+from sqlalchemy import Row, delete, insert, select
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from remit.errors import Conflict, NotFound
+from remit.model.principals import DEFAULT_TENANT
+from remit.model.revisions import Revision
+from remit.storage.database import Database
+from remit.storage.epochs import bump
+from remit.storage.tables import agent_mcp_tools, revisions
+
+_ATTEMPTS: Final = 20
+"""How many other writers in a row may take the number first."""
+
+_GRANTS: Final = uuid.UUID("5f0d6c0e-5f0b-5d0c-9a53-0c7c6f9a1f52")
+
+
+def digest_of(document: Mapping[str, object]) -> str:
+    """Return the hex SHA-256 of *document* in canonical JSON: the order of keys does not count.
+
+    Raises:
+        TypeError: It holds something that is no JSON.
+        ValueError: It holds a number that is no JSON, such as NaN.
+    """
+    canonical = json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+class Revisions:
+    """The revisions of every tenant."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def latest(self, tenant: str) -> Revision | None:
+        """Return the current revision, or None before the first."""
+        async with self._database.reading() as connection:
+            return await _latest(connection, tenant)
+
+    async def get_revision(self, tenant: str, number: int) -> Revision:
+        """Return one revision.
+
+        Raises:
+            NotFound: The tenant has no revision of that number.
+        """
+        query = select(revisions).where(revisions.c.tenant == tenant, revisions.c.number == number)
+        async with self._database.reading() as connection:
+            row = (await connection.execute(query)).one_or_none()
+        if row is None:
+            raise NotFound(f"there is no revision {number}")
+        return _revision(row)
+
+    async def all_revisions(self, tenant: str) -> Sequence[Revision]:
+        """Return every revision, newest first."""
+        query = (
+            select(revisions)
+            .where(revisions.c.tenant == tenant)
+            .order_by(revisions.c.number.desc())
+        )
+        async with self._database.reading() as connection:
+            rows = (await connection.execute(query)).all()
+        return [_revision(row) for row in rows]
+
+    async def write(
+        self,
+        tenant: str,
+        document: Mapping[str, object],
+        *,
+        author: str,
+        reason: str,
+        now: datetime,
+    ) -> Revision:
+        """Make *document* the current revision; return the current one if it says the same.
+
+        Raises:
+            Conflict: Others kept writing revisions at the same time.
+        """
+        digest = digest_of(document)
+        for _ in range(_ATTEMPTS):
+            try:
+                async with self._database.writing() as connection:
+                    latest = await _latest(connection, tenant)
+                    if latest is not None and latest.digest == digest:
+                        return latest
+                    revision = Revision(
+                        number=1 if latest is None else latest.number + 1,
+                        tenant=tenant,
+                        document=document,
+                        digest=digest,
+                        author=author,
+                        reason=reason,
+                        created=now,
+                    )
+                    await _insert(connection, revision)
+                    return revision
+            except IntegrityError:
+                continue  # PostgreSQL: another process took the number first
+        raise Conflict("others keep writing revisions: try again")
+
+
+async def _latest(connection: AsyncConnection, tenant: str) -> Revision | None:
+    query = (
+        select(revisions)
+        .where(revisions.c.tenant == tenant)
+        .order_by(revisions.c.number.desc())
+        .limit(1)
+    )
+    row = (await connection.execute(query)).one_or_none()
+    return None if row is None else _revision(row)
+
+
+async def _insert(connection: AsyncConnection, revision: Revision) -> None:
+    await connection.execute(
+        insert(revisions).values(
+            tenant=revision.tenant,
+            number=revision.number,
+            document=revision.document,
+            digest=revision.digest,
+            author=revision.author,
+            reason=revision.reason,
+            created=revision.created,
+        )
+    )
+    if revision.tenant == DEFAULT_TENANT:
+        await connection.execute(delete(agent_mcp_tools))
+        if rows := list(_grants(revision.document)):
+            await connection.execute(insert(agent_mcp_tools), rows)
+    await bump(connection, revision.tenant, "revisions")
+
+
+def _grants(document: Mapping[str, object]) -> Generator[dict[str, object]]:
+    """Yield a row for each tool that a role names under `tools`, once each."""
+    seen: set[tuple[str, str, str]] = set()
+    for role, entry in _mapping(document.get("roles")).items():
+        for server, names in _mapping(_mapping(entry).get("tools")).items():
+            for tool in cast("list[object]", names) if isinstance(names, list) else ():
+                grant = (str(role), str(server), str(tool))
+                if grant not in seen:
+                    seen.add(grant)
+                    yield {
+                        "id": str(uuid.uuid5(_GRANTS, json.dumps(grant))),
+                        "role": grant[0],
+                        "mcp_server": grant[1],
+                        "tool_name": grant[2],
+                        "enabled": True,
+                    }
+
+
+def _mapping(value: object) -> Mapping[object, object]:
+    return cast("Mapping[object, object]", value) if isinstance(value, Mapping) else {}
+
+
+def _revision(row: Row[Any]) -> Revision:
+    return Revision(
+        number=row.number,
+        tenant=row.tenant,
+        document=row.document,
+        digest=row.digest,
+        author=row.author,
+        reason=row.reason,
+        created=row.created,
+    )

@@ -1,0 +1,184 @@
+"""The tables as they are now; `migrations/` holds how they came about.
+
+`agent_mcp_tools` and the view `tool_execution_logs` have the columns of the source document
+(S0.12, S0.22). Both are projections that nobody writes directly (R28).
+"""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    Column,
+    DateTime,
+    Dialect,
+    Double,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    TypeDecorator,
+    UniqueConstraint,
+    Uuid,
+    text,
+    true,
+)
+from sqlalchemy.types import TypeEngine
+
+from remit.storage.texts import storable, storable_json
+
+
+class StorableText(TypeDecorator[str]):
+    """A text without the characters that PostgreSQL refuses."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002 - given by SQLAlchemy
+        """Spell out what PostgreSQL refuses."""
+        return None if value is None else storable(value)
+
+
+class JsonText(TypeDecorator[str]):
+    """JSON as text, which the view `tool_execution_logs` reads as jsonb."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002 - given by SQLAlchemy
+        """Spell out what jsonb refuses."""
+        return None if value is None else storable_json(value)
+
+
+class UtcTime(TypeDecorator[datetime]):
+    """Aware UTC in Python on both databases; SQLite stores it without its zone."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002 - given by SQLAlchemy
+        """Refuse a time without a zone."""
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            raise ValueError(f"a time needs its zone: {value!r}")
+        return value.astimezone(UTC)
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002 - given by SQLAlchemy
+        """Give back the zone."""
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+def _uuid() -> TypeEngine[Any]:
+    """A UUID as 36 characters in Python, native where there is such a type."""
+    return Uuid(as_uuid=False).with_variant(String(36), "sqlite")
+
+
+def _integer_key() -> TypeEngine[Any]:
+    """A 64-bit key that the database assigns; SQLite does so only for its INTEGER."""
+    return BigInteger().with_variant(Integer(), "sqlite")
+
+
+metadata = MetaData()
+
+revisions = Table(
+    "revisions",
+    metadata,
+    Column("tenant", StorableText, primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    # json, not jsonb: the order of servers and roles is the document's
+    Column("document", JSON, nullable=False),
+    Column("digest", Text, nullable=False),
+    Column("author", StorableText, nullable=False),
+    Column("reason", StorableText, nullable=False),
+    Column("created", UtcTime, nullable=False),
+)
+
+agent_mcp_tools = Table(
+    "agent_mcp_tools",
+    metadata,
+    Column("id", _uuid(), primary_key=True),
+    Column("role", StorableText, nullable=False),
+    Column("mcp_server", StorableText, nullable=False),
+    Column("tool_name", StorableText, nullable=False),
+    Column("enabled", Boolean, server_default=true()),
+    UniqueConstraint("role", "mcp_server", "tool_name", name="agent_mcp_tools_once"),
+)
+
+api_keys = Table(
+    "api_keys",
+    metadata,
+    Column("id", StorableText, primary_key=True),
+    Column("tenant", StorableText, nullable=False),
+    Column("name", StorableText, nullable=False),
+    Column("secret_hash", Text, nullable=False),
+    Column("roles", JSON, nullable=False),
+    Column("admin", Boolean, nullable=False),
+    Column("created", UtcTime, nullable=False),
+    Column("expires", UtcTime),
+    Column("revoked", UtcTime),
+    Column("last_used", UtcTime),
+    Index(
+        "api_keys_name_in_use",
+        "tenant",
+        "name",
+        unique=True,
+        sqlite_where=text("revoked IS NULL"),
+        postgresql_where=text("revoked IS NULL"),
+    ),
+)
+
+epochs = Table(
+    "epochs",
+    metadata,
+    Column("tenant", StorableText, primary_key=True),
+    Column("topic", Text, primary_key=True),
+    Column("value", BigInteger, nullable=False),
+)
+
+seen_tools = Table(
+    "seen_tools",
+    metadata,
+    Column("tenant", StorableText, primary_key=True),
+    Column("server", StorableText, primary_key=True),
+    Column("name", StorableText, primary_key=True),
+    Column("wire", StorableText, nullable=False),
+    Column("last_seen", UtcTime, nullable=False),
+)
+
+audit_events = Table(
+    "audit_events",
+    metadata,
+    Column("seq", _integer_key(), primary_key=True, autoincrement=True),
+    Column("id", _uuid(), nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("call_id", StorableText, nullable=False),
+    Column("time", UtcTime, nullable=False),
+    Column("tenant", StorableText, nullable=False),
+    Column("principal", StorableText, nullable=False),
+    Column("role", StorableText, nullable=False),
+    Column("member", StorableText),
+    Column("server", StorableText, nullable=False),
+    Column("tool", StorableText, nullable=False),
+    Column("decision", StorableText, nullable=False),
+    Column("layer", StorableText, nullable=False),
+    Column("rule", StorableText, nullable=False),
+    Column("revision", BigInteger, nullable=False),
+    Column("outcome", StorableText, nullable=False),
+    Column("code", StorableText, nullable=False),
+    Column("ms", Double, nullable=False),
+    Column("arguments", JsonText, nullable=False),
+    Column("arguments_size", BigInteger, nullable=False),
+    Column("result", JsonText),
+    Column("result_size", BigInteger, nullable=False),
+    Column("error", StorableText),
+    UniqueConstraint("id", name="audit_events_once"),
+    Index("audit_events_of_call", "call_id"),
+    sqlite_autoincrement=True,
+)
