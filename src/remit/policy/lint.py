@@ -1,0 +1,256 @@
+"""What is wrong or suspicious in the rules: whatever can never match, or never grants (R8, R16).
+
+code                    severity  what it means
+empty-allow-list        warning   a role, or a server in it, allows nothing (R8)
+server-without-tools    warning   a role names a server and none of its tools (R11)
+unknown-server          error     a role names a server that exists nowhere
+                        warning   ... that exists but is not declared, or that only a pattern names
+unknown-tool            warning   a granted tool that its server does not offer (R16)
+star-in-tools           warning   `tools` takes exact names, so a star there is no pattern (S0.17)
+pattern-matches-nothing warning   no offered tool fits the pattern (R16)
+shadowed-allow          warning   the same role's own deny covers the grant
+confusable-servers      warning   names that read alike in `mcp__server__tool`
+granted-to-nobody       info      offered tools that no role may use (R16)
+"""
+
+import difflib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from remit.model.declaration import Declaration
+from remit.model.principals import DEFAULT_TENANT
+from remit.model.roles import Role
+from remit.model.tools import ToolId
+from remit.policy.engine import roles_that_can
+from remit.policy.patterns import Pattern
+from remit.policy.snapshot import compile_snapshot
+
+Offered = Mapping[str, frozenset[str]]
+"""Server to the tools it offers, under the names the declaration uses for them (R30)."""
+
+_NAMES_SHOWN = 20
+
+
+class Severity(StrEnum):
+    """How bad it is: `check` fails on an error alone."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing wrong or suspicious in a declaration.
+
+    Attributes:
+        code: Stable kebab-case name, from the table of this module.
+        message: One line, lower case.
+        path: Where, as a path into the declaration such as `roles.designer.allow[0]`.
+        remedy: What to do about it, one line.
+    """
+
+    code: str
+    severity: Severity = Severity.WARNING
+    message: str
+    path: str
+    remedy: str
+
+
+def lint(declaration: Declaration, offered: Offered) -> tuple[Finding, ...]:
+    """Find what is wrong or suspicious, role by role in the order of the declaration.
+
+    What a server that is absent from *offered* may offer is not known, so nothing that depends
+    on it is reported.
+
+    Raises:
+        DeclarationError: A pattern cannot be one (`check_pattern`).
+    """
+    findings = list(_confusable_servers(declaration))
+    for role in declaration.roles.values():
+        findings += _empty_lists(role)
+        findings += _unknown_servers(role, declaration, offered)
+        findings += _servers_without_tools(role)
+        findings += _unknown_tools(role, offered)
+        findings += _idle_patterns(role, declaration, offered)
+        findings += _shadowed_grants(role)
+    findings += _granted_to_nobody(declaration, offered)
+    return tuple(findings)
+
+
+def _confusable_servers(declaration: Declaration) -> Iterator[Finding]:
+    for name in declaration.servers:
+        if (longer := f"{name}_") in declaration.servers:
+            yield Finding(
+                code="confusable-servers",
+                message=f"servers {name!r} and {longer!r} read alike in 'mcp__server__tool'",
+                path=f"mcp_servers.{longer}",
+                remedy="rename one of them, or write patterns as 'server/tool'",
+            )
+
+
+def _empty_lists(role: Role) -> Iterator[Finding]:
+    path = f"roles.{role.name}"
+    if not role.tools and not role.allow:
+        yield Finding(
+            code="empty-allow-list",
+            message=f"role {role.name!r} allows nothing: it has neither tools nor allow",
+            path=path,
+            remedy="name what it may use under 'tools' or 'allow', or remove the role",
+        )
+    for server, names in role.tools.items():
+        if not names:
+            yield Finding(
+                code="empty-allow-list",
+                message=f"role {role.name!r} has an empty list for server {server!r}, "
+                "which allows nothing",
+                path=f"{path}.tools.{server}",
+                remedy="name the tools it may use there, or remove the server from the role",
+            )
+
+
+def _unknown_servers(role: Role, declaration: Declaration, offered: Offered) -> Iterator[Finding]:
+    path = f"roles.{role.name}"
+    places = [(f"{path}.mcp_servers[{at}]", name) for at, name in enumerate(role.mcp_servers)]
+    places += [(f"{path}.tools.{name}", name) for name in role.tools]
+    for place, name in places:
+        if name not in declaration.servers:
+            severity = Severity.WARNING if name in offered else Severity.ERROR
+            yield _unknown_server(role, name, place, severity, declaration)
+
+
+def _unknown_server(
+    role: Role, name: str, path: str, severity: Severity, declaration: Declaration
+) -> Finding:
+    return Finding(
+        code="unknown-server",
+        severity=severity,
+        message=f"role {role.name!r} names server {name!r}, which is not declared",
+        path=path,
+        remedy=_did_you_mean(name, declaration.servers, "declare it under 'mcp_servers'"),
+    )
+
+
+def _servers_without_tools(role: Role) -> Iterator[Finding]:
+    reached = {Pattern.parse(text).literal_server for text in role.allow} | role.tools.keys()
+    if None in reached:  # a pattern over several servers may reach any of them
+        return
+    for at, server in enumerate(role.mcp_servers):
+        if server not in reached:
+            yield Finding(
+                code="server-without-tools",
+                message=f"role {role.name!r} names server {server!r} and none of its tools, "
+                "which gives it nothing",
+                path=f"roles.{role.name}.mcp_servers[{at}]",
+                remedy=f"add tools.{server} or '{server}/*' under 'allow', or remove the server",
+            )
+
+
+def _unknown_tools(role: Role, offered: Offered) -> Iterator[Finding]:
+    for server, names in role.tools.items():
+        for at, name in enumerate(names):
+            path = f"roles.{role.name}.tools.{server}[{at}]"
+            if "*" in name:
+                yield Finding(
+                    code="star-in-tools",
+                    message=f"{name!r} is taken as an exact name: 'tools' has no patterns",
+                    path=path,
+                    remedy=f"write '{server}/{name}' under 'allow'",
+                )
+            elif server in offered and name not in offered[server]:
+                yield Finding(
+                    code="unknown-tool",
+                    message=f"role {role.name!r} is granted {name!r}, "
+                    f"which server {server!r} does not offer",
+                    path=path,
+                    remedy=_did_you_mean(
+                        name, offered[server], "remove it, or map it under 'tool_names'"
+                    ),
+                )
+
+
+def _idle_patterns(role: Role, declaration: Declaration, offered: Offered) -> Iterator[Finding]:
+    for key, texts in (("allow", role.allow), ("deny", role.deny)):
+        for at, text in enumerate(texts):
+            pattern = Pattern.parse(text)
+            path = f"roles.{role.name}.{key}[{at}]"
+            server = pattern.literal_server
+            if server is not None and server not in declaration.servers:
+                yield _unknown_server(role, server, path, Severity.WARNING, declaration)
+            elif (tools := _tools_known(server, declaration, offered)) is None:
+                continue
+            elif not any(pattern.matches(tool) for tool in tools):
+                yield Finding(
+                    code="pattern-matches-nothing",
+                    message=f"{key} {text!r} of role {role.name!r} matches no offered tool",
+                    path=path,
+                    remedy=_did_you_mean(text, map(pattern.spell, tools), "correct or remove it"),
+                )
+
+
+def _tools_known(
+    server: str | None, declaration: Declaration, offered: Offered
+) -> list[ToolId] | None:
+    """List what a pattern over *server* (None: over any) can meet; None when not all is known."""
+    enabled = (name for name, config in declaration.servers.items() if config.enabled)
+    servers = list(enabled) if server is None else [server]
+    if any(name not in offered for name in servers):
+        return None
+    return [ToolId(name, tool) for name in servers for tool in offered[name]]
+
+
+def _shadowed_grants(role: Role) -> Iterator[Finding]:
+    path = f"roles.{role.name}"
+    denies = [Pattern.parse(text) for text in role.deny]
+    for server, names in role.tools.items():
+        for at, name in enumerate(names):
+            tool = ToolId(server, name)
+            covering = [deny.matches(tool) for deny in denies]
+            if any(covering):
+                yield _shadowed(role, str(tool), f"{path}.tools.{server}[{at}]", covering)
+    for at, text in enumerate(role.allow):
+        allow = Pattern.parse(text)
+        covering = [deny.covers(allow) for deny in denies]
+        if any(covering):
+            yield _shadowed(role, text, f"{path}.allow[{at}]", covering)
+
+
+def _shadowed(role: Role, grant: str, path: str, covering: list[bool]) -> Finding:
+    at = covering.index(True)
+    return Finding(
+        code="shadowed-allow",
+        message=f"role {role.name!r} allows {grant!r} and denies it all by {role.deny[at]!r}",
+        path=path,
+        remedy=f"remove it, or narrow roles.{role.name}.deny[{at}]",
+    )
+
+
+def _granted_to_nobody(declaration: Declaration, offered: Offered) -> Iterator[Finding]:
+    snapshot = compile_snapshot(declaration, tenant=DEFAULT_TENANT, revision=0)
+    for name, server in declaration.servers.items():
+        tools = offered.get(name, frozenset[str]()) if server.enabled else frozenset[str]()
+        idle = [tool for tool in sorted(tools) if not roles_that_can(snapshot, ToolId(name, tool))]
+        if idle:
+            yield Finding(
+                code="granted-to-nobody",
+                severity=Severity.INFO,
+                message=f"no role may use {len(idle)} of the tools of server {name!r}: "
+                + _listed(idle),
+                path=f"mcp_servers.{name}",
+                remedy="grant them to a role, or leave it so",
+            )
+
+
+def _listed(names: list[str]) -> str:
+    shown = ", ".join(names[:_NAMES_SHOWN])
+    more = len(names) - _NAMES_SHOWN
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def _did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
+    """Name the nearest of *known*, by letter case first, before what to do *otherwise*."""
+    ordered = sorted(known)
+    same = [known_name for known_name in ordered if known_name.casefold() == name.casefold()]
+    nearest = same or difflib.get_close_matches(name, ordered)
+    return f"did you mean {nearest[0]!r}? otherwise {otherwise}" if nearest else otherwise

@@ -1,0 +1,100 @@
+"""The snapshot: immutable, remembering, and bounded in what it remembers."""
+
+from dataclasses import FrozenInstanceError
+from typing import Any
+
+import pytest
+
+from remit.errors import DeclarationError
+from remit.model.declaration import Declaration
+from remit.model.principals import Principal, PrincipalKind
+from remit.model.roles import Role
+from remit.model.servers import ServerConfig
+from remit.model.tools import ToolId
+from remit.policy.engine import decide
+from remit.policy.snapshot import MEMO_LIMIT, DecisionMemo, compile_snapshot
+
+DECLARATION = Declaration(
+    servers={"s": ServerConfig(name="s")},
+    roles={"r": Role(name="r", tools={"s": ("x",)}), "q": Role(name="q", allow=("s/y",))},
+)
+READER = Principal(kind=PrincipalKind.ROLE, name="r", roles=("r",))
+
+
+def test_a_snapshot_knows_its_tenant_and_revision() -> None:
+    snapshot = compile_snapshot(DECLARATION, tenant="acme", revision=3)
+
+    assert (snapshot.tenant, snapshot.revision) == ("acme", 3)
+    assert (list(snapshot.servers), list(snapshot.roles)) == (["s"], ["r", "q"])
+
+
+def test_a_snapshot_cannot_be_changed() -> None:
+    snapshot: Any = compile_snapshot(DECLARATION, tenant="acme", revision=3)
+
+    with pytest.raises(FrozenInstanceError):
+        snapshot.revision = 4
+    for mapping in (
+        snapshot.servers,
+        snapshot.roles,
+        snapshot.roles["r"].named,
+        snapshot.roles["r"].servers,
+    ):
+        with pytest.raises(TypeError):
+            mapping["new"] = None
+
+
+@pytest.mark.parametrize("role", [Role(name="r", allow=("*",)), Role(name="r", deny=("db",))])
+def test_a_bad_pattern_makes_no_snapshot(role: Role) -> None:
+    # R15: the one in use stays.
+    with pytest.raises(DeclarationError, match="names no server"):
+        compile_snapshot(Declaration(roles={"r": role}), tenant="acme", revision=1)
+
+
+def test_a_decision_made_once_is_remembered() -> None:
+    snapshot = compile_snapshot(DECLARATION, tenant="default", revision=1)
+
+    first = decide(snapshot, READER, ToolId("s", "x"))
+
+    assert decide(snapshot, READER, ToolId("s", "x")) is first
+    assert len(snapshot.memo) == 1
+
+
+def test_what_is_remembered_is_told_apart_by_tenant_roles_and_tool() -> None:
+    snapshot = compile_snapshot(DECLARATION, tenant="default", revision=1)
+    stranger = Principal(kind=PrincipalKind.ROLE, name="r", roles=("r",), tenant="other")
+    other_role = Principal(kind=PrincipalKind.ROLE, name="r", roles=("q",))
+
+    answers = [
+        decide(snapshot, principal, ToolId("s", name)).allowed
+        for name in ("x", "y")
+        for principal in (READER, stranger, other_role)
+    ]
+
+    assert answers == [True, False, False, False, False, True]
+    assert len(snapshot.memo) == 6
+
+
+def test_the_memo_forgets_rather_than_grow() -> None:
+    snapshot = compile_snapshot(DECLARATION, tenant="default", revision=1)
+    memo = DecisionMemo(2)
+    decision = decide(snapshot, READER, ToolId("s", "x"))
+    questions = [("default", ("r",), ToolId("s", str(number))) for number in range(3)]
+
+    sizes: list[int] = []
+    for question in questions:
+        memo.keep(question, decision)
+        sizes.append(len(memo))
+
+    assert sizes == [1, 2, 1]
+    assert memo.find(questions[0]) is None
+    assert memo.find(questions[2]) is decision
+
+
+def test_every_snapshots_memo_is_bounded() -> None:
+    snapshot = compile_snapshot(DECLARATION, tenant="default", revision=1)
+    decision = decide(snapshot, READER, ToolId("s", "x"))
+
+    for number in range(MEMO_LIMIT):
+        snapshot.memo.keep(("default", (), ToolId("s", str(number))), decision)
+
+    assert len(snapshot.memo) == 1
