@@ -1,0 +1,201 @@
+"""Everything that is suspicious in a declaration that loads: `remit check` (R16, R30).
+
+No server is started and no registry is asked: what servers offer comes from whoever connected, or
+from the shipped catalogue.
+"""
+
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from remit.admin.complaints import Complaints
+from remit.admin.declaration import Loaded
+from remit.admin.known_servers import offered_by, unclaimed_package
+from remit.admin.secrets_in_clear import secrets_in_clear
+from remit.errors import Problem
+from remit.model.declaration import Declaration
+from remit.model.roles import Role
+from remit.model.servers import ServerConfig, Transport
+from remit.policy.lint import Severity, lint
+from remit.upstreams.environment import missing, resolve
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What `remit check` found.
+
+    Attributes:
+        roles: How many roles there are.
+        grants: How many tools they name, each once a role.
+    """
+
+    errors: tuple[Problem, ...] = ()
+    warnings: tuple[Problem, ...] = ()
+    roles: int = 0
+    grants: int = 0
+
+    def to_json(self) -> dict[str, object]:
+        """Return the shape of the contract: `{errors, warnings, summary}`."""
+        return {
+            "errors": [_wire(problem) for problem in self.errors],
+            "warnings": [_wire(problem) for problem in self.warnings],
+            "summary": {"roles": self.roles, "grants": self.grants},
+        }
+
+
+def check_declaration(
+    loaded: Loaded,
+    *,
+    offered: Mapping[str, frozenset[str]] | None = None,
+    environ: Mapping[str, str],
+) -> Report:
+    """Look at everything that can be seen without starting a server.
+
+    Args:
+        loaded: The declaration with its lines.
+        offered: Server to what it really offers, for those that were asked; for the others the
+            shipped catalogue stands in.
+        environ: The environment the gateway would run with.
+    """
+    declaration = loaded.declaration
+    complaints = Complaints(file=loaded.file, positions=loaded.positions)
+    errors: list[Problem] = []
+    warnings = list(loaded.warnings)
+    for severity, problem in _lint_problems(loaded, complaints, offered or {}):
+        (errors if severity is Severity.ERROR else warnings).append(problem)
+    for config in declaration.servers.values():
+        if config.enabled:
+            warnings += _server_problems(config, complaints, environ)
+    return Report(
+        errors=_in_order(errors),
+        warnings=_in_order(warnings),
+        roles=len(declaration.roles),
+        grants=sum(_grants_of(role) for role in declaration.roles.values()),
+    )
+
+
+def _lint_problems(
+    loaded: Loaded, complaints: Complaints, offered: Mapping[str, frozenset[str]]
+) -> Iterator[tuple[Severity, Problem]]:
+    # A server that is left out has a warning of its own; to the rules it is there, switched off.
+    left_out = {name: replace(config, enabled=False) for name, config in loaded.left_out.items()}
+    servers = {**loaded.declaration.servers, **left_out}
+    declaration = replace(loaded.declaration, servers=servers)
+    for finding in lint(declaration, _known_offers(declaration, offered)):
+        problem = Problem(
+            code=finding.code,
+            message=finding.message,
+            file=complaints.file,
+            line=complaints.line_of_path(finding.path),
+            remedy=finding.remedy,
+        )
+        yield finding.severity, problem
+
+
+def _known_offers(
+    declaration: Declaration, offered: Mapping[str, frozenset[str]]
+) -> dict[str, frozenset[str]]:
+    known = {name: offered_by(config) for name, config in declaration.servers.items()}
+    published = {name: tools for name, tools in known.items() if tools is not None}
+    return {**published, **offered}
+
+
+def _server_problems(
+    config: ServerConfig, complaints: Complaints, environ: Mapping[str, str]
+) -> Iterator[Problem]:
+    where = ("mcp_servers", config.name)
+    reason = unclaimed_package(config)
+    if reason is not None:
+        yield complaints.at(
+            "unclaimed-package",
+            f"would fetch and run {reason}; remit does not start it",
+            where=(*where, "args"),
+            remedy="name another package, or set `allow_unclaimed: true` if you know whose it is",
+        )
+    for field_path in secrets_in_clear(config):
+        yield complaints.at(
+            "secret-in-clear",
+            "seems to hold a secret in clear, which every revision would keep",
+            where=(*where, field_path),
+            remedy="put it into an environment variable and write `${NAME}`",
+        )
+    unset = missing(config, environ)
+    for error in unset:
+        yield complaints.at(
+            "missing-variable",
+            f"needs {error.name}, {error.reason}: server {config.name!r} would not start",
+            where=(*where, error.field),
+            remedy=f"set {error.name}, or give a default: `${{{error.name}:-…}}`",
+        )
+    yield from _idle_variables(config, complaints, environ)
+    if not unset and config.transport is Transport.STDIO:
+        yield from _launch_problems(config, complaints, environ)
+
+
+def _idle_variables(
+    config: ServerConfig, complaints: Complaints, environ: Mapping[str, str]
+) -> Iterator[Problem]:
+    """Give the variables that may be unset, and are."""
+    where = ("mcp_servers", config.name)
+    variable = config.bearer_token_env_var
+    if variable and not environ.get(variable):
+        yield complaints.at(
+            "missing-variable",
+            f"names {variable}, which is not set: requests would carry no credential",
+            where=(*where, "bearer_token_env_var"),
+            remedy=f"set {variable}",
+        )
+    for index, name in enumerate(config.env_passthrough):
+        if name not in environ:
+            yield complaints.at(
+                "missing-variable",
+                f"passes on {name}, which is not set",
+                where=(*where, "env_passthrough", index),
+                remedy=f"set {name}, or remove it from the list",
+            )
+
+
+def _launch_problems(
+    config: ServerConfig, complaints: Complaints, environ: Mapping[str, str]
+) -> Iterator[Problem]:
+    where = ("mcp_servers", config.name)
+    resolved = resolve(config, environ)
+    folder = Path(resolved.cwd or ".")
+    if resolved.cwd and not folder.is_dir():
+        yield complaints.at(
+            "folder-not-found",
+            "is no folder here",
+            where=(*where, "cwd"),
+            remedy="create it, or correct the path",
+        )
+    # A path is looked up from the folder that the child starts in, a name on the child's PATH.
+    is_path = Path(resolved.command).name != resolved.command
+    program = str(folder / resolved.command) if is_path else resolved.command
+    if shutil.which(program, path=resolved.env.get("PATH", "")) is None:
+        yield complaints.at(
+            "command-not-found",
+            f"names {config.command!r}, which is not to be found here",
+            where=(*where, "command"),
+            remedy="put what follows the first space into `args`"
+            if " " in config.command.strip()
+            else "install it, or give its whole path",
+        )
+
+
+def _grants_of(role: Role) -> int:
+    return sum(len(set(names)) for names in role.tools.values())
+
+
+def _in_order(problems: list[Problem]) -> tuple[Problem, ...]:
+    return tuple(sorted(problems, key=lambda problem: problem.line))
+
+
+def _wire(problem: Problem) -> dict[str, object]:
+    return {
+        "code": problem.code,
+        "message": problem.message,
+        "file": problem.file,
+        "line": problem.line,
+        "remedy": problem.remedy,
+    }

@@ -1,0 +1,286 @@
+"""From a configuration file to a `Declaration`, with everything that is wrong with it.
+
+    file ──▶ yaml_source ──▶ spelling ──▶ schema ──▶ rules of servers and roles ──▶ Declaration
+
+Errors are collected, not thrown one by one: whoever mends a file sees all of them at once.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from remit.admin.complaints import Complaints, Location
+from remit.admin.known_servers import known_builtins, later_builtins
+from remit.admin.schema import DocumentShape, RoleShape, ServerShape, Shape
+from remit.admin.server_rules import (
+    REACHING_KEYS,
+    idle_keys,
+    name_problem,
+    transport_of,
+    transport_problems,
+    value_problems,
+)
+from remit.admin.spelling import nearest, spell
+from remit.admin.yaml_source import read_file
+from remit.errors import DeclarationError, Problem
+from remit.model.declaration import AuditSettings, Declaration, HttpSettings
+from remit.model.roles import Role
+from remit.model.servers import ServerConfig, Session, ToolSettings, Transport
+from remit.policy.patterns import check_pattern
+
+_NOT_ENFORCED: Mapping[Location, str] = {
+    ("agent_types",): "no agent can authenticate, so nothing is granted by type",
+    ("toolsets",): "the `data` server is not there to be opened",
+    ("identity",): "tokens of these issuers are refused",
+    ("limits",): "calls are NOT limited",
+    ("policy",): "administrators get no bypass",
+    ("tenants",): "there is one tenant, `default`",
+    ("grants",): "nothing is granted or denied to users and groups",
+    ("groups",): "nobody is in a group",
+    ("data",): "the `data` server is not there",
+    ("alerts",): "no alert is ever sent",
+    ("audit", "retention_days"): "the record is kept for ever",
+    ("audit", "retention_rows"): "the record is kept for ever",
+    ("server", "trusted_proxies"): "no proxy is trusted",
+}
+"""What belongs to later releases, and what that means until then."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loaded:
+    """A document that can be used.
+
+    Attributes:
+        positions: Path such as `roles.designer.tools.git[0]` to its 1-based line.
+        file: As the user gave it; empty for a document from the database.
+        warnings: What is suspicious without being an error.
+        left_out: Servers that were declared and that this version cannot offer.
+    """
+
+    declaration: Declaration
+    positions: Mapping[str, int] = field(repr=False, default_factory=dict[str, int])
+    file: str = ""
+    warnings: tuple[Problem, ...] = ()
+    left_out: Mapping[str, ServerConfig] = field(default_factory=dict[str, ServerConfig])
+
+
+def load_declaration(path: Path) -> Loaded:
+    """Read the YAML or JSON file at *path*.
+
+    Raises:
+        DeclarationError: With every error found, in the order of the file.
+    """
+    source = read_file(path)
+    return _parse(source.data, source.positions, source.file, source.problems)
+
+
+def parse_document(
+    data: Mapping[str, object], *, file: str = "", positions: Mapping[str, int] | None = None
+) -> Loaded:
+    """Read a document that is plain data already, as the database and the API hold it.
+
+    Raises:
+        DeclarationError: With every error found.
+    """
+    return _parse(data, positions or {}, file, ())
+
+
+def _parse(
+    data: Mapping[str, object],
+    positions: Mapping[str, int],
+    file: str,
+    known_problems: tuple[Problem, ...],
+) -> Loaded:
+    spelled = spell(data, positions, file)
+    reader = _Reader(Complaints(file=file, positions=spelled.positions))
+    declaration = reader.declaration(spelled.data)
+    errors = [*known_problems, *spelled.problems, *reader.errors]
+    if errors:
+        raise DeclarationError(sorted(errors, key=lambda problem: problem.line))
+    return Loaded(
+        declaration=declaration,
+        positions=spelled.positions,
+        file=file,
+        warnings=tuple(sorted(reader.warnings, key=lambda problem: problem.line)),
+        left_out=reader.left_out,
+    )
+
+
+class _Reader:
+    """Reads one document, collecting errors and warnings on the way."""
+
+    def __init__(self, complaints: Complaints) -> None:
+        self._complaints = complaints
+        self.errors: list[Problem] = []
+        self.warnings: list[Problem] = []
+        self.left_out: dict[str, ServerConfig] = {}
+
+    def declaration(self, data: Mapping[str, object]) -> Declaration:
+        """Return what the document declares, without what turned out wrong."""
+        examined = self._complaints.examine(DocumentShape, data, ())
+        self.errors += examined.problems
+        shape = DocumentShape.model_validate(examined.sound)
+        servers = [self._server(name, entry) for name, entry in shape.mcp_servers.items()]
+        roles = [self._role(name, entry) for name, entry in shape.roles.items()]
+        self._warn_of_later_sections(data)
+        return Declaration(
+            version=shape.version,
+            servers={server.name: server for server in servers if server is not None},
+            roles={role.name: role for role in roles},
+            audit=AuditSettings(**_given(shape.audit)),
+            http=HttpSettings(**_given(shape.server)),
+            document=data,
+        )
+
+    def _server(self, name: str, entry: object) -> ServerConfig | None:
+        where: Location = ("mcp_servers", name)
+        if (wrong := name_problem(name)) is not None:
+            remedy = "choose another name"
+            self.errors.append(self._complaints.at("bad-name", wrong, where=where, remedy=remedy))
+        examined = self._complaints.examine(ServerShape, entry, where)
+        self.errors += examined.problems
+        if not isinstance(entry, Mapping) or examined.wrong & REACHING_KEYS:
+            return None
+        unreachable = list(transport_problems(self._complaints, where, examined.sound))
+        self.errors += unreachable
+        transport = transport_of(examined.sound)
+        if unreachable or transport is None:
+            return None
+        shape = ServerShape.model_validate(examined.sound)
+        config = _server_config(name, transport, shape)
+        self.errors += value_problems(self._complaints, config)
+        self._warn_of_idle_keys(where, transport, examined.sound)
+        return config if self._is_offered(config) else None
+
+    def _is_offered(self, config: ServerConfig) -> bool:
+        """Whether this version can offer the server; a builtin that nobody knows is an error."""
+        if config.transport is not Transport.BUILTIN or config.builtin in known_builtins():
+            return True
+        where = ("mcp_servers", config.name, "builtin")
+        if config.builtin in later_builtins():
+            self.left_out[config.name] = config
+            self.warnings.append(
+                self._complaints.at(
+                    "not-in-this-release",
+                    f"names remit's own {config.builtin!r} server, which is not in this release:"
+                    f" {config.name!r} is left out",
+                    where=where,
+                    remedy="give a `command` or a `url` instead, or remove the server",
+                )
+            )
+            return False
+        known = tuple(sorted(known_builtins()))
+        meant = nearest(config.builtin, known)
+        self.errors.append(
+            self._complaints.at(
+                "unknown-builtin",
+                "names no server that remit bundles",
+                where=where,
+                remedy=f"did you mean {meant!r}?" if meant else f"known: {', '.join(known)}",
+            )
+        )
+        return False
+
+    def _role(self, name: str, entry: object) -> Role:
+        where: Location = ("roles", name)
+        if not name.strip() or name != name.strip() or "," in name or not name.isprintable():
+            message = "is no role name: it is empty, or has a comma, a space at an end or the like"
+            self.errors.append(self._complaints.at("bad-name", message, where=where))
+        examined = self._complaints.examine(RoleShape, entry, where)
+        self.errors += examined.problems
+        shape = RoleShape.model_validate(examined.sound)
+        self._check_patterns((*where, "allow"), shape.allow)
+        self._check_patterns((*where, "deny"), shape.deny)
+        self._check_names((*where, "mcp_servers"), shape.mcp_servers)
+        for server, names in shape.tools.items():
+            self._check_names((*where, "tools", server), names)
+        return Role(
+            name=name,
+            mcp_servers=tuple(shape.mcp_servers),
+            tools={server: tuple(names) for server, names in shape.tools.items()},
+            allow=tuple(shape.allow),
+            deny=tuple(shape.deny),
+            denials=shape.denials,
+            description=shape.description,
+        )
+
+    def _check_patterns(self, where: Location, patterns: list[str]) -> None:
+        for index, pattern in enumerate(patterns):
+            reason = check_pattern(pattern)
+            if reason is not None:
+                self.errors.append(
+                    self._complaints.at(
+                        "bad-pattern", f"is no pattern: {reason}", where=(*where, index)
+                    )
+                )
+        self._warn_of_repeats(where, patterns)
+
+    def _check_names(self, where: Location, names: list[str]) -> None:
+        for index, name in enumerate(names):
+            if not name:
+                self.errors.append(
+                    self._complaints.at("bad-name", "is an empty name", where=(*where, index))
+                )
+        self._warn_of_repeats(where, names)
+
+    def _warn_of_repeats(self, where: Location, texts: list[str]) -> None:
+        seen: set[str] = set()
+        for index, text in enumerate(texts):
+            if text in seen:
+                message = f"repeats {text!r} and adds nothing"
+                self.warnings.append(
+                    self._complaints.at(
+                        "duplicate-entry", message, where=(*where, index), remedy="remove it"
+                    )
+                )
+            seen.add(text)
+
+    def _warn_of_idle_keys(
+        self, where: Location, transport: Transport, entry: Mapping[str, object]
+    ) -> None:
+        for key in idle_keys(transport, entry):
+            message = f"does nothing for a server whose transport is {transport.value}"
+            self.warnings.append(
+                self._complaints.at("no-effect", message, where=(*where, key), remedy="remove it")
+            )
+
+    def _warn_of_later_sections(self, data: Mapping[str, object]) -> None:
+        for where, meaning in _NOT_ENFORCED.items():
+            if _value_at(data, where):
+                self.warnings.append(
+                    self._complaints.at(
+                        "not-enforced-yet",
+                        f"is understood, but this version does not act on it yet: {meaning}",
+                        where=where,
+                        remedy="keep it for a later version, and do not rely on it before",
+                    )
+                )
+
+
+def _value_at(data: Mapping[str, object], where: Location) -> object:
+    value: object = data
+    for key in where:
+        value = (
+            cast("Mapping[object, object]", value).get(key) if isinstance(value, Mapping) else None
+        )
+    return value
+
+
+def _given(shape: Shape) -> dict[str, Any]:
+    """Return what was written, lists as tuples, so that defaults stay the model's own."""
+    return {
+        key: tuple(cast("list[object]", value)) if isinstance(value, list) else value
+        for key, value in shape.model_dump(exclude_unset=True).items()
+    }
+
+
+def _server_config(name: str, transport: Transport, shape: ServerShape) -> ServerConfig:
+    values: dict[str, Any] = {
+        **_given(shape),
+        "name": name,
+        "transport": transport,
+        "tools": {tool: ToolSettings(**_given(one)) for tool, one in shape.tools.items()},
+        "session": Session(shape.session) if shape.session is not None else None,
+    }
+    return ServerConfig(**values)

@@ -1,0 +1,98 @@
+"""What is known of published servers by the command that starts them (R16, R30).
+
+The facts are data: `defaults/known_servers.yaml`. Nothing is started and no registry is asked.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import cast, get_args
+
+from remit.admin.launches import Kind, Named, read_launch
+from remit.admin.yaml_source import read_text
+from remit.model.servers import ServerConfig, Transport
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Catalogue:
+    offers: Mapping[Named, frozenset[str]]
+    builtin: Mapping[str, frozenset[str]]
+    later: Mapping[str, frozenset[str]]
+    unclaimed: Mapping[Named, str]
+
+
+def offered_by(config: ServerConfig) -> frozenset[str] | None:
+    """Return the tools that the server of an entry offers, or None where that is not known.
+
+    Names that `tool_names` gives to known tools count as well (R30).
+    """
+    published = _published_by(config)
+    if not published:
+        return None
+    ours = {our for our, theirs in config.tool_names.items() if theirs in published}
+    return published | ours
+
+
+def unclaimed_package(config: ServerConfig) -> str | None:
+    """Say why the package that an entry would fetch and run is not to be trusted, or None.
+
+    None as well where the entry says `allow_unclaimed: true` (R30).
+    """
+    if config.transport is not Transport.STDIO or config.allow_unclaimed:
+        return None
+    known = _catalogue().unclaimed
+    for package in read_launch(config.command, config.args).fetched:
+        if package in known:
+            return f"{package.name!r}: {known[package]}"
+    return None
+
+
+def known_builtins() -> frozenset[str]:
+    """Return the names of the servers that this version bundles."""
+    return frozenset(_catalogue().builtin)
+
+
+def later_builtins() -> frozenset[str]:
+    """Return the names of the bundled servers that only a later version has."""
+    return frozenset(_catalogue().later)
+
+
+def _published_by(config: ServerConfig) -> frozenset[str]:
+    catalogue = _catalogue()
+    nothing = frozenset[str]()
+    if config.transport is Transport.BUILTIN:
+        bundled = {**catalogue.later, **catalogue.builtin}
+        return bundled.get(config.builtin, nothing)
+    if config.transport is not Transport.STDIO:
+        return nothing
+    program = read_launch(config.command, config.args).program
+    return catalogue.offers.get(program, nothing) if program is not None else nothing
+
+
+@cache
+def _catalogue() -> _Catalogue:
+    resource = files("remit.admin").joinpath("defaults", "known_servers.yaml")
+    data = read_text(resource.read_text(encoding="utf-8"), file="known_servers.yaml").data
+    servers = cast("list[dict[str, object]]", data["servers"])
+    unclaimed = cast("dict[Kind, dict[str, str]]", data["unclaimed"])
+    return _Catalogue(
+        offers={
+            Named(kind, str(server[kind])): frozenset(cast("list[str]", server["tools"]))
+            for server in servers
+            for kind in get_args(Kind)
+            if kind in server
+        },
+        builtin=_tool_sets(data["builtin"]),
+        later=_tool_sets(data["later"]),
+        unclaimed={
+            Named(kind, name): reason
+            for kind, names in unclaimed.items()
+            for name, reason in names.items()
+        },
+    )
+
+
+def _tool_sets(section: object) -> dict[str, frozenset[str]]:
+    lists = cast("dict[str, list[str]]", section)
+    return {name: frozenset(tools) for name, tools in lists.items()}

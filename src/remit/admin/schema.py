@@ -1,0 +1,291 @@
+"""The shape of `remit.yaml`: every key of the contract in product.md, and no other.
+
+Pydantic models check each part of a document at the boundary; `declaration.py` turns them into the
+frozen values of `remit.model`. Keys have been brought to the contract's spelling before
+(`spelling.py`). Types are strict: `timeout: true` is no second, `args: text` is no list.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic_core import PydanticCustomError
+
+from remit.model.servers import LONGEST_TIMEOUT
+
+ANY = "*"
+"""Stands for any key or index in a place."""
+
+Place = tuple[str, ...]
+"""Where a mapping stands in the document, such as `("roles", ANY)`."""
+
+SMALLEST_MESSAGE = 1024
+"""Bytes below which no MCP server could be spoken to."""
+
+_SIZE = re.compile(r"(\d{1,15})\s*([kmg]i?b|b)?", re.IGNORECASE)
+_UNITS = {"b": 1, "kb": 1000, "mb": 1000**2, "gb": 1000**3}
+_BINARY_UNITS = {"kib": 1024, "mib": 1024**2, "gib": 1024**3}
+_FLAGS = {"yes": True, "no": False, "on": True, "off": False, "true": True, "false": False}
+
+
+def _read_text(value: object) -> object:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    if isinstance(value, bool | float):
+        raise PydanticCustomError("wrong-type", "must be a text: put it in quotes")
+    if isinstance(value, str) and "\0" in value:
+        raise PydanticCustomError("bad-value", "holds a NUL character")
+    return value
+
+
+def _read_word(value: object) -> object:
+    return value.strip().lower() if isinstance(value, str) else value
+
+
+def _read_flag(value: object) -> object:
+    return _FLAGS.get(value.strip().lower(), value) if isinstance(value, str) else value
+
+
+def _read_size(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    match = _SIZE.fullmatch(value.strip())
+    if match is None:
+        raise PydanticCustomError("bad-value", "must be a number of bytes, or a text like '16KiB'")
+    unit = (match[2] or "b").lower()
+    return int(match[1]) * {**_UNITS, **_BINARY_UNITS}[unit]
+
+
+def _read_version(value: object) -> object:
+    # Without quotes YAML and JSON read a number.
+    if isinstance(value, bool):
+        return value
+    return "1.0" if value in ("1", 1) else value
+
+
+Text = Annotated[str, BeforeValidator(_read_text)]
+Flag = Annotated[bool, BeforeValidator(_read_flag)]
+Count = Annotated[int, Field(ge=1)]
+Seconds = Annotated[float, Field(gt=0, le=LONGEST_TIMEOUT, allow_inf_nan=False)]
+Size = Annotated[int, BeforeValidator(_read_size), Field(ge=0)]
+MessageSize = Annotated[int, BeforeValidator(_read_size), Field(ge=SMALLEST_MESSAGE)]
+
+
+class Shape(BaseModel):
+    """A mapping whose keys are all known."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class ToolShape(Shape):
+    """`mcp_servers.*.tools.*`: what is said of one tool of a server."""
+
+    retry: Annotated[Literal["never", "safe"], BeforeValidator(_read_word)] = "safe"
+    timeout: Seconds = LONGEST_TIMEOUT
+    critical: Flag = False
+
+
+class ServerShape(Shape):
+    """`mcp_servers.*`: a server. Only what was written counts; defaults are the model's."""
+
+    transport: Annotated[
+        Literal["stdio", "http", "sse", "builtin"] | None, BeforeValidator(_read_word)
+    ] = None
+    command: Text = ""
+    args: list[Text] = []
+    env: dict[str, Text] = {}
+    env_passthrough: list[Text] = []
+    env_inherit: Annotated[Literal["minimal", "all"], BeforeValidator(_read_word)] = "minimal"
+    cwd: Text = ""
+    url: Text = ""
+    headers: dict[str, Text] = {}
+    headers_from_env: dict[str, Text] = {}
+    bearer_token_env_var: Text = ""
+    builtin: Text = ""
+    description: Text = ""
+    enabled: Flag = True
+    default_access: Annotated[Literal["allow", "deny"], BeforeValidator(_read_word)] = "allow"
+    session: Annotated[Literal["shared", "principal"] | None, BeforeValidator(_read_word)] = None
+    timeout: Seconds = 1
+    start_timeout: Seconds = 1
+    max_concurrency: Count = 1
+    max_message: MessageSize = SMALLEST_MESSAGE
+    max_children: Count = 1
+    tool_names: dict[str, Text] = {}
+    tool_args: dict[str, dict[str, Text]] = {}
+    tools: dict[str, ToolShape] = {}
+    allow_unclaimed: Flag = False
+
+
+class RoleShape(Shape):
+    """`roles.*`: a role."""
+
+    mcp_servers: list[Text] = []
+    tools: dict[str, list[Text]] = {}
+    allow: list[Text] = []
+    deny: list[Text] = []
+    denials: Annotated[Literal["quiet", "explain"], BeforeValidator(_read_word)] = "quiet"
+    description: Text = ""
+
+
+class AuditShape(Shape):
+    """`audit`: how the record is kept."""
+
+    retention_days: Count = 1
+    retention_rows: Count = 1
+    body_cap: Size = 0
+    durability: Annotated[Literal["process", "disk"], BeforeValidator(_read_word)] = "process"
+
+
+class HttpShape(Shape):
+    """`server`: how the gateway is seen from outside."""
+
+    public_url: Text = ""
+    trusted_proxies: list[Text] = []
+    allowed_origins: list[Text] = []
+
+
+class AgentTypeShape(Shape):
+    """`agent_types.*`."""
+
+    allow: list[Text] = []
+    deny: list[Text] = []
+
+
+class UserToolsetShape(Shape):
+    """`toolsets.user`; `enabled` is accepted and ignored (R19)."""
+
+    allow_ontology_maintenance: Flag = Field(default=True, alias="allowOntologyMaintenance")
+    enabled: object = None
+
+
+class DeveloperToolsetShape(Shape):
+    """`toolsets.developer`; `enabled` is accepted and ignored (R19)."""
+
+    add_query_tools: Flag = Field(default=True, alias="addQueryTools")
+    add_ontology_maintenance: Flag = Field(default=True, alias="addOntologyMaintenance")
+    enabled: object = None
+
+
+class AgentToolsetShape(Shape):
+    """`toolsets.agent_tools`; `enabled` is accepted and ignored (R19)."""
+
+    enabled: object = None
+
+
+class ToolsetsShape(Shape):
+    """`toolsets`."""
+
+    user: UserToolsetShape = UserToolsetShape()
+    developer: DeveloperToolsetShape = DeveloperToolsetShape()
+    agent_tools: AgentToolsetShape = AgentToolsetShape()
+
+
+class ClaimsShape(Shape):
+    """`identity.jwt[].claims`."""
+
+    roles: Text = ""
+    user_roles: Text = ""
+    groups: Text = ""
+    tenant: Text = ""
+
+
+class JwtShape(Shape):
+    """`identity.jwt[]`: an issuer of tokens."""
+
+    issuer: Text = ""
+    audience: object = None
+    jwks_url: Text = ""
+    jwks_file: Text = ""
+    secret_env: Text = ""
+    algorithms: list[Text] = []
+    leeway: object = None
+    default_user_role: Text = ""
+    allow_private_url: Flag = False
+    claims: ClaimsShape = ClaimsShape()
+
+
+class IdentityShape(Shape):
+    """`identity`."""
+
+    jwt: list[JwtShape] = []
+    oidc: dict[str, object] = {}
+
+
+class LimitShape(Shape):
+    """`limits[]`."""
+
+    role: Text = ""
+    principal: Text = ""
+    tool: Text = ""
+    calls: Count = 1
+    per: object = None
+    per_caller: Flag = True
+
+
+class PolicyShape(Shape):
+    """`policy`."""
+
+    admin_bypass: Flag = False
+
+
+def _read_collection(value: object) -> object:
+    if isinstance(value, str | int | float):
+        raise PydanticCustomError("wrong-type", "must be a mapping or a list")
+    return value
+
+
+Collection = Annotated[object, BeforeValidator(_read_collection)]
+
+
+class DocumentShape(Shape):
+    """The whole document. Servers and roles are checked one by one, so that each is reported."""
+
+    version: Annotated[Literal["1.0"], BeforeValidator(_read_version)] = "1.0"
+    mcp_servers: dict[str, object] = {}
+    roles: dict[str, object] = {}
+    agent_types: dict[str, AgentTypeShape] = {}
+    toolsets: ToolsetsShape = ToolsetsShape()
+    identity: IdentityShape = IdentityShape()
+    limits: list[LimitShape] = []
+    audit: AuditShape = AuditShape()
+    policy: PolicyShape = PolicyShape()
+    tenants: Collection = {}
+    grants: Collection = {}
+    groups: Collection = {}
+    data: dict[str, object] = {}
+    alerts: Collection = {}
+    server: HttpShape = HttpShape()
+
+
+PLACES: Mapping[Place, type[Shape]] = {
+    (): DocumentShape,
+    ("mcp_servers", ANY): ServerShape,
+    ("mcp_servers", ANY, "tools", ANY): ToolShape,
+    ("roles", ANY): RoleShape,
+    ("agent_types", ANY): AgentTypeShape,
+    ("toolsets",): ToolsetsShape,
+    ("toolsets", "user"): UserToolsetShape,
+    ("toolsets", "developer"): DeveloperToolsetShape,
+    ("toolsets", "agent_tools"): AgentToolsetShape,
+    ("identity",): IdentityShape,
+    ("identity", "jwt", ANY): JwtShape,
+    ("identity", "jwt", ANY, "claims"): ClaimsShape,
+    ("limits", ANY): LimitShape,
+    ("audit",): AuditShape,
+    ("policy",): PolicyShape,
+    ("server",): HttpShape,
+}
+"""Every mapping with known keys, by where it stands."""
+
+
+def known_keys(place: Place) -> tuple[str, ...]:
+    """Return the keys that the mapping at *place* may have; empty where any will do."""
+    for pattern, shape in PLACES.items():
+        if len(pattern) == len(place) and all(
+            wanted in (ANY, given) for wanted, given in zip(pattern, place, strict=True)
+        ):
+            fields = shape.model_fields.items()
+            return tuple(info.alias or name for name, info in fields)
+    return ()

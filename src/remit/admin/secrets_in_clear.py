@@ -1,0 +1,63 @@
+"""Find secrets that stand in a server's entry in clear, where `${NAME}` should stand.
+
+What looks like a secret is what the audit would not store either (`calls/redact.py`).
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from urllib.parse import parse_qsl, urlsplit
+
+from remit.calls.redact import redacted, redacted_text
+from remit.model.servers import ServerConfig
+
+_REFERENCE = re.compile(r"\$\{[^}]*\}*")
+_SCHEME = re.compile(r"^\s*(bearer|basic|token)\b", re.IGNORECASE)
+# A file, an address or a switch that has to do with a secret is none.
+_HARMLESS = re.compile(
+    r"[-_](file|path|dir|url|uri|endpoint|env|var|name|type|ttl|timeout)$", re.IGNORECASE
+)
+_TRIVIAL = re.compile(r"\d{0,7}|true|false|yes|no|none|null", re.IGNORECASE)
+
+
+def secrets_in_clear(config: ServerConfig) -> tuple[str, ...]:
+    """Return the fields of an entry that seem to hold a secret, such as `env.API_KEY`."""
+    found = [f"env.{name}" for name, text in config.env.items() if _is_secret(name, text)]
+    found += [f"headers.{name}" for name, text in config.headers.items() if _is_secret(name, text)]
+    found += _in_arguments(config.args)
+    if _is_in_address(config.url):
+        found.append("url")
+    if redacted_text(config.command) != config.command:
+        found.append("command")
+    return tuple(found)
+
+
+def _is_secret(name: str, text: str) -> bool:
+    literal = _SCHEME.sub("", _REFERENCE.sub("", text)).strip()
+    if _TRIVIAL.fullmatch(literal):
+        return False
+    if redacted_text(text) != text:
+        return True
+    return not _HARMLESS.search(name) and redacted({name: literal}) != {name: literal}
+
+
+def _in_arguments(args: Sequence[str]) -> Iterator[str]:
+    for index, text in enumerate(args):
+        name, equals, value = text.partition("=")
+        if redacted_text(text) != text or (equals and _is_secret(name, value)):
+            yield f"args[{index}]"
+    for index, (option, value) in enumerate(pairwise(args), start=1):
+        is_option = option.startswith("-") and "=" not in option
+        if is_option and not value.startswith("-") and _is_secret(option, value):
+            yield f"args[{index}]"
+
+
+def _is_in_address(url: str) -> bool:
+    if redacted_text(url) != url:
+        # A user name and password in front of the host look like a secret even as references.
+        return redacted_text(_REFERENCE.sub("", url)) != _REFERENCE.sub("", url)
+    try:
+        query = urlsplit(url).query
+        return any(_is_secret(name, value) for name, value in parse_qsl(query))
+    except ValueError:
+        return False
