@@ -140,7 +140,9 @@ class _Reader:
             self.errors.append(self._complaints.at("bad-name", wrong, where=where, remedy=remedy))
         examined = self._complaints.examine(ServerShape, entry, where)
         self.errors += examined.problems
-        if not isinstance(entry, Mapping) or examined.wrong & REACHING_KEYS:
+        # `comand: x` is one mistake: that the server has no `command` is no second.
+        meant = {nearest(key, tuple(ServerShape.model_fields)) for key in examined.wrong}
+        if not isinstance(entry, Mapping) or (meant | examined.wrong) & REACHING_KEYS:
             return None
         unreachable = list(transport_problems(self._complaints, where, examined.sound))
         self.errors += unreachable

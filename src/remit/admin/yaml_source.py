@@ -18,7 +18,7 @@ from remit.errors import DeclarationError, Problem
 LARGEST_FILE = 10 * 1024 * 1024
 """Bytes of a configuration file."""
 
-MOST_CHARACTERS = 64 * 1024 * 1024
+MOST_CHARACTERS = 32 * 1024 * 1024
 """What a document may hold when its aliases are expanded: each value costs its text, its path and
 `COST_OF_VALUE`."""
 
