@@ -1,0 +1,137 @@
+"""One HTTP exchange over ASGI, without a framework: read once, answer once."""
+
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from typing import Any, Final
+
+import anyio
+
+from remit.errors import RemitError
+
+Scope = MutableMapping[str, Any]
+Event = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Event]]
+Send = Callable[[Event], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+Headers = Iterable[tuple[bytes, bytes]]
+
+LARGEST_BODY: Final = 4 * 1024 * 1024
+"""Bytes of a request that are read; a larger one is refused whole."""
+
+BODY_TIME: Final = 30.0
+"""Seconds a client has to send the body that it announced."""
+
+JSON: Final = b"application/json"
+PROBLEM: Final = b"application/problem+json"
+
+
+class HttpRefusal(RemitError):
+    """A request that HTTP alone refuses, before anything is called.
+
+    Attributes:
+        status: HTTP status.
+        headers: More headers of the answer.
+    """
+
+    def __init__(self, status: int, message: str, headers: Headers = ()) -> None:
+        super().__init__(message)
+        self.status = status
+        self.headers = tuple(headers)
+
+
+class ClientGone(RemitError):
+    """The client closed the connection before it had sent its request; there is nobody to tell."""
+
+
+class Exchange:
+    """A request with its answer to come.
+
+    Attributes:
+        headers: By lower-case name; of a repeated one the last.
+        repeated: Names that came more than once.
+        started: Whether the answer has begun.
+    """
+
+    __slots__ = ("_receive", "_send", "headers", "method", "repeated", "scope", "started")
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self.scope = scope
+        self._receive = receive
+        self._send = send
+        self.method: str = scope["method"]
+        lines: list[tuple[bytes, bytes]] = scope["headers"]
+        self.headers = dict(lines)
+        self.repeated = frozenset[bytes]() if len(self.headers) == len(lines) else _repeated(lines)
+        self.started = False
+
+    def text(self, name: bytes) -> str | None:
+        """Return a header's value."""
+        value = self.headers.get(name)
+        return None if value is None else value.decode("latin-1")
+
+    async def body(self) -> bytes:
+        """Return the whole body.
+
+        Raises:
+            HttpRefusal: It is too large (413) or too slow (408).
+            ClientGone: It never ended.
+        """
+        if int(self.headers.get(b"content-length", b"0")) > LARGEST_BODY:
+            raise _too_large()
+        with anyio.move_on_after(BODY_TIME):
+            return await self._whole_body()
+        raise HttpRefusal(408, "the request took too long to arrive")
+
+    async def _whole_body(self) -> bytes:
+        parts = bytearray()
+        while True:
+            event = await self._receive()
+            if event["type"] != "http.request":
+                raise ClientGone
+            chunk: bytes = event.get("body", b"")
+            if len(parts) + len(chunk) > LARGEST_BODY:
+                raise _too_large()
+            if not event.get("more_body", False):
+                return bytes(parts + chunk) if parts else chunk
+            parts += chunk
+
+    async def gone(self) -> None:
+        """Return when the client has closed the connection."""
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+
+    async def respond(
+        self, status: int, body: bytes = b"", *, kind: bytes = JSON, headers: Headers = ()
+    ) -> None:
+        """Send the whole answer."""
+        lines = [(b"content-length", b"%d" % len(body)), *headers]
+        if body:
+            lines.append((b"content-type", kind))
+        await self._start(status, lines)
+        await self._send({"type": "http.response.body", "body": body})
+
+    async def begin(self, status: int, headers: Headers) -> None:
+        """Begin an answer that comes in parts."""
+        await self._start(status, list(headers))
+
+    async def part(self, body: bytes) -> None:
+        """Send the next part."""
+        await self._send({"type": "http.response.body", "body": body, "more_body": True})
+
+    async def end(self) -> None:
+        """End an answer that came in parts."""
+        await self._send({"type": "http.response.body", "body": b""})
+
+    async def _start(self, status: int, headers: list[tuple[bytes, bytes]]) -> None:
+        self.started = True
+        await self._send({"type": "http.response.start", "status": status, "headers": headers})
+
+
+def _too_large() -> HttpRefusal:
+    return HttpRefusal(413, f"the request is larger than {LARGEST_BODY} bytes")
+
+
+def _repeated(lines: list[tuple[bytes, bytes]]) -> frozenset[bytes]:
+    return frozenset(
+        name for name, count in Counter(name for name, _ in lines).items() if count > 1
+    )

@@ -1,0 +1,159 @@
+"""Everything that remit serves over HTTP, as one ASGI application on one port."""
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
+from http import HTTPStatus
+from typing import Protocol
+
+import msgspec
+import structlog
+
+from remit.doors.asgi import PROBLEM, App, Exchange, HttpRefusal, Receive, Scope, Send
+from remit.doors.credentials import Authenticate, credential_of
+from remit.doors.guard import Guard
+from remit.doors.mcp.http import PREFIX, McpEndpoint
+from remit.errors import RemitError
+from remit.model.servers import ServerState, ServerStatus
+
+log = structlog.get_logger(__name__)
+
+
+class StatusSource(Protocol):
+    """Where the state of the servers comes from."""
+
+    def statuses(self) -> tuple[ServerStatus, ...]:
+        """Return every declared server's state, in order."""
+        ...
+
+
+def create_app(
+    *,
+    mcp: McpEndpoint,
+    authenticate: Authenticate,
+    statuses: StatusSource,
+    guard: Guard,
+    lifespan: Callable[[], AbstractAsyncContextManager[object]] = nullcontext,
+) -> App:
+    """Return the application.
+
+    Args:
+        mcp: Serves `/mcp` and below.
+        authenticate: Tells administrators from others at `/readyz`.
+        statuses: What `/readyz` reports on.
+        guard: Checks host and origin.
+        lifespan: Entered before the first request and left after the last.
+    """
+    return _Application(mcp, _Health(authenticate, statuses), guard, lifespan)
+
+
+class _Application:
+    def __init__(
+        self,
+        mcp: McpEndpoint,
+        health: "_Health",
+        guard: Guard,
+        lifespan: Callable[[], AbstractAsyncContextManager[object]],
+    ) -> None:
+        self._mcp = mcp
+        self._health = health
+        self._guard = guard
+        self._lifespan = lifespan
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+        elif scope["type"] == "http":
+            path: str = scope["path"]
+            if path == PREFIX or path.startswith(PREFIX + "/"):
+                await self._mcp(scope, receive, send)
+            else:
+                await self._other(Exchange(scope, receive, send), path)
+        else:
+            await send({"type": "websocket.close", "code": 1000})
+
+    async def _other(self, exchange: Exchange, path: str) -> None:
+        try:
+            await self._respond(exchange, path)
+        except HttpRefusal as refusal:
+            await _problem(exchange, refusal)
+        except Exception:
+            log.exception("request failed", path=path)
+            if exchange.started:
+                raise
+            await _problem(exchange, HttpRefusal(500, "an internal error; the log says more"))
+
+    async def _respond(self, exchange: Exchange, path: str) -> None:
+        if path == "/healthz":  # asked by machines that know no host name
+            _need_get(exchange)
+            await exchange.respond(200, b"ok", kind=b"text/plain; charset=utf-8")
+            return
+        self._guard.check(exchange)
+        if path != "/readyz":
+            raise HttpRefusal(404, "there is nothing at this path; MCP is at /mcp")
+        _need_get(exchange)
+        await self._health.respond(exchange)
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        await receive()
+        async with AsyncExitStack() as stack:
+            try:
+                await stack.enter_async_context(self._lifespan())
+                await stack.enter_async_context(self._mcp.running())
+            except RemitError as error:
+                await send({"type": "lifespan.startup.failed", "message": str(error)})
+                return
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
+        await send({"type": "lifespan.shutdown.complete"})
+
+
+class _Health:
+    """Readiness: with the state of every server for administrators."""
+
+    def __init__(self, authenticate: Authenticate, statuses: StatusSource) -> None:
+        self._authenticate = authenticate
+        self._statuses = statuses
+
+    async def respond(self, exchange: Exchange) -> None:
+        statuses = self._statuses.statuses()
+        ready = is_ready(statuses)
+        body: dict[str, object] = {"status": "ready" if ready else "starting"}
+        if await self._is_administrator(exchange):
+            body["servers"] = statuses
+        await exchange.respond(200 if ready else 503, msgspec.json.encode(body))
+
+    async def _is_administrator(self, exchange: Exchange) -> bool:
+        credential = credential_of(exchange)
+        if credential is None:
+            return False
+        try:
+            return (await self._authenticate(credential)).admin
+        except RemitError:
+            return False
+
+
+def is_ready(statuses: tuple[ServerStatus, ...]) -> bool:
+    """Whether to send callers here: unless every server that should run is still starting.
+
+    A server that failed makes nobody wait, since it is left out and the list says so.
+    """
+    wanted = [status for status in statuses if status.state is not ServerState.DISABLED]
+    return not wanted or any(status.state is not ServerState.STARTING for status in wanted)
+
+
+def _need_get(exchange: Exchange) -> None:
+    if exchange.method not in {"GET", "HEAD"}:
+        raise HttpRefusal(405, "read this with GET", [(b"allow", b"GET, HEAD")])
+
+
+async def _problem(exchange: Exchange, refusal: HttpRefusal) -> None:
+    """Answer with a problem document (RFC 9457)."""
+    document = {
+        "type": "about:blank",
+        "title": HTTPStatus(refusal.status).phrase,
+        "status": refusal.status,
+        "detail": str(refusal),
+    }
+    await exchange.respond(
+        refusal.status, msgspec.json.encode(document), kind=PROBLEM, headers=refusal.headers
+    )

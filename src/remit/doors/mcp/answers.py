@@ -1,0 +1,61 @@
+"""What the door answers: whole JSON-RPC messages as bytes, whatever carries them."""
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from remit.doors.mcp.changes import Watch
+from remit.doors.mcp.envelope import Fault
+
+LIST_CHANGED: Final = b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
+"""What an older caller is told."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """One response.
+
+    Attributes:
+        body: The whole JSON-RPC message.
+        code: Its error code; 0 for a result.
+        negotiated: The protocol revision that an `initialize` settled on, or empty.
+    """
+
+    body: bytes = field(repr=False)
+    code: int = 0
+    negotiated: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stream:
+    """Notifications of changes, for as long as the caller listens.
+
+    Attributes:
+        watch: Says when; whoever sends the stream enters it, which frees its place at the end.
+        opening: The first message, or empty.
+        changed: The message for each change, or empty when the caller asked for none.
+        closing: The message that ends it when remit does, or empty.
+    """
+
+    watch: Watch
+    opening: bytes = b""
+    changed: bytes = LIST_CHANGED
+    closing: bytes = b""
+
+
+def result_answer(message_id: bytes, result: bytes, negotiated: str = "") -> Answer:
+    """Return the response that carries the raw *result*."""
+    return Answer(
+        body=b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (message_id, result),
+        negotiated=negotiated,
+    )
+
+
+def error_answer(message_id: bytes, fault: Fault) -> Answer:
+    """Return the response that carries *fault*."""
+    body = b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (message_id, fault.error)
+    return Answer(body=body, code=fault.code)
+
+
+def on_one_line(message: bytes) -> bytes:
+    """Return the same JSON without line breaks, which can only stand between its tokens."""
+    return message.replace(b"\n", b" ").replace(b"\r", b" ")

@@ -1,0 +1,178 @@
+"""Who is told that the list of tools has changed: the callers whose own list has, and no other."""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from enum import Enum, auto
+from types import TracebackType
+from typing import Final, Protocol, Self
+
+import anyio
+
+from remit.calls.listing import Listing
+from remit.errors import Unauthenticated
+from remit.model.principals import Principal
+from remit.upstreams.catalogue import Catalogue
+
+KEEP_ALIVE: Final = 15.0
+"""Seconds after which a silent stream shows that it is alive, and its credential is asked again."""
+
+MOST_STREAMS: Final = 1024
+"""Open streams of one process."""
+
+
+class Changes(Protocol):
+    """Something that changes what callers see."""
+
+    async def wait(self, seen: int) -> int:
+        """Return the number of the current state once it is not *seen*; -1 was never seen."""
+        ...
+
+
+class ChangingCatalogue(Protocol):
+    """The tools on offer, as they come and go."""
+
+    async def changed(self, version: int) -> Catalogue:
+        """Return the current catalogue once its version is not *version*."""
+        ...
+
+
+class CatalogueChanges:
+    """The changes of a catalogue, by its version."""
+
+    def __init__(self, catalogues: ChangingCatalogue) -> None:
+        self._catalogues = catalogues
+
+    async def wait(self, seen: int) -> int:
+        """Return the version of the catalogue once it is not *seen*."""
+        return (await self._catalogues.changed(seen)).version
+
+
+class Notice(Enum):
+    """What a watch says."""
+
+    CHANGED = auto()
+    QUIET = auto()
+    CLOSED = auto()
+
+
+class Watch:
+    """One caller's view of the tools, held against what it saw last.
+
+    Entered by whoever sends its stream; leaving it frees its place.
+    """
+
+    def __init__(
+        self, owner: "ListChanges", principal: Principal, scope: str | None, *, legacy: bool
+    ) -> None:
+        self._owner = owner
+        self._scope = scope
+        self._legacy = legacy
+        self._event = anyio.Event()
+        self._closed = False
+        self.principal = principal
+        self._seen = self._list()
+
+    async def wait(self, again: Callable[[], Awaitable[Principal]] | None = None) -> Notice:
+        """Return at the next change, at the end, or after a while of neither.
+
+        Args:
+            again: Verifies the caller's credential once more; the stream ends when it no longer
+                holds (R17).
+        """
+        with anyio.move_on_after(self._owner.keep_alive):
+            await self._event.wait()
+        if self._event.is_set():
+            self._event = anyio.Event()
+        if again is not None and not self._closed:
+            try:
+                self.principal = await again()
+            except Unauthenticated:
+                self._closed = True
+        if self._closed:
+            return Notice.CLOSED
+        now = self._list()
+        if now == self._seen:
+            return Notice.QUIET
+        self._seen = now
+        return Notice.CHANGED
+
+    def wake(self) -> None:
+        """Look again."""
+        self._event.set()
+
+    def close(self) -> None:
+        """End the stream."""
+        self._closed = True
+        self._event.set()
+
+    def _list(self) -> bytes:
+        return self._owner.listing.tools_json(self.principal, self._scope, legacy=self._legacy)
+
+    def __enter__(self) -> Self:
+        """Take part."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Take part no longer."""
+        self._owner.forget(self)
+
+
+class ListChanges:
+    """The open streams, woken whenever catalogue or policy change."""
+
+    def __init__(
+        self,
+        listing: Listing,
+        sources: Sequence[Changes],
+        *,
+        most: int = MOST_STREAMS,
+        keep_alive: float = KEEP_ALIVE,
+    ) -> None:
+        self.listing = listing
+        self.keep_alive = keep_alive
+        self._sources = tuple(sources)
+        self._most = most
+        self._watches: set[Watch] = set()
+        self._closed = False
+
+    def watch(self, principal: Principal, scope: str | None, *, legacy: bool) -> Watch | None:
+        """Return a new watch, or None when there are too many or remit is stopping."""
+        if self._closed or len(self._watches) >= self._most:
+            return None
+        watch = Watch(self, principal, scope, legacy=legacy)
+        self._watches.add(watch)
+        return watch
+
+    def forget(self, watch: Watch) -> None:
+        """Free the place of *watch*."""
+        self._watches.discard(watch)
+
+    def close(self) -> None:
+        """End all streams and let none begin: remit is stopping."""
+        self._closed = True
+        for watch in self._watches:
+            watch.close()
+
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[None]:
+        """Wake the streams at every change while entered."""
+        async with anyio.create_task_group() as tasks:
+            for source in self._sources:
+                tasks.start_soon(self._follow, source)
+            try:
+                yield
+            finally:
+                self.close()
+                tasks.cancel_scope.cancel()
+
+    async def _follow(self, source: Changes) -> None:
+        seen = -1
+        while True:
+            seen = await source.wait(seen)
+            for watch in self._watches:
+                watch.wake()

@@ -1,0 +1,166 @@
+"""One JSON-RPC message, read once; what is forwarded is cut from the very bytes decided on."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+import msgspec
+from mcp_types import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR, PROTOCOL_VERSION_META_KEY
+
+from remit.doors.mcp.spans import lenient_members, value_of
+
+NULL: Final = b"null"
+"""The id of an answer to a message whose own id cannot be read."""
+
+_INTEGER = re.compile(rb"-?(?:0|[1-9][0-9]*)")
+_ENVELOPE_KEY: Final = PROTOCOL_VERSION_META_KEY.encode()
+_MODERN_ONLY: Final = frozenset({"server/discover", "subscriptions/listen"})
+_NO_PARAMS: Final[Mapping[str, bytes]] = {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """A request, a notification, or an answer that nobody asked for.
+
+    Attributes:
+        id: Raw JSON as it came, echoed byte for byte; empty for a notification.
+        params: Each member raw as it came; of a repeated key only the last is there, and nothing
+            else is ever forwarded.
+        is_response: Whether it answers a request; remit makes none, so there is nothing to do.
+    """
+
+    id: bytes
+    method: str
+    params: Mapping[str, bytes | msgspec.Raw] = field(repr=False)
+    is_response: bool = False
+
+    def param(self, name: str) -> bytes | None:
+        """Return the raw JSON of a parameter; None when it is absent or null."""
+        raw = self.params.get(name)
+        if raw is None:
+            return None
+        value = bytes(raw)
+        return None if value == NULL else value
+
+    @property
+    def is_modern(self) -> bool:
+        """Whether it carries the envelope of 2026-07-28, or a method that only that era has."""
+        return self.method in _MODERN_ONLY or _ENVELOPE_KEY in (self.param("_meta") or b"")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """A JSON-RPC error to answer with.
+
+    Attributes:
+        data: Raw JSON, or empty for none.
+        id: Raw id of the message at fault, or `null` when it has none that can be read.
+    """
+
+    code: int
+    message: str
+    data: bytes = b""
+    id: bytes = NULL
+
+    @property
+    def error(self) -> bytes:
+        """The `error` object as raw JSON."""
+        text = msgspec.json.encode(self.message)
+        data = b',"data":' + self.data if self.data else b""
+        return b'{"code":%d,"message":%b%b}' % (self.code, text, data)
+
+
+class _Wire(msgspec.Struct):
+    jsonrpc: str = ""
+    id: msgspec.Raw = msgspec.Raw()
+    method: str | None = None
+    params: dict[str, msgspec.Raw] | None = None
+    result: msgspec.Raw = msgspec.Raw()
+    error: msgspec.Raw = msgspec.Raw()
+
+
+_decoder = msgspec.json.Decoder(_Wire)
+
+
+def read_message(body: bytes) -> Message | Fault:
+    """Return the message in *body*, or the fault to answer it with."""
+    if not body.isascii():
+        # The fast parser skips over raw values without looking at their encoding.
+        try:
+            body.decode()
+        except UnicodeDecodeError:
+            return Fault(code=PARSE_ERROR, message="Parse error: the message is not UTF-8")
+    try:
+        wire = _decoder.decode(body)
+    except (msgspec.DecodeError, RecursionError):
+        return _read_leniently(body.decode())
+    return _checked(
+        jsonrpc=wire.jsonrpc,
+        raw_id=bytes(wire.id),
+        method=wire.method,
+        params=_NO_PARAMS if wire.params is None else wire.params,
+        is_response=bool(bytes(wire.result) or bytes(wire.error)),
+    )
+
+
+def _checked(
+    *,
+    jsonrpc: object,
+    raw_id: bytes,
+    method: object,
+    params: Mapping[str, bytes | msgspec.Raw],
+    is_response: bool,
+) -> Message | Fault:
+    if raw_id and raw_id[:1] != b'"' and not _INTEGER.fullmatch(raw_id):
+        return _invalid("id must be a string or an integer", NULL)
+    if jsonrpc != "2.0":
+        return _invalid('jsonrpc must be "2.0"', raw_id)
+    if isinstance(method, str):
+        return Message(id=raw_id, method=method, params=params)
+    if is_response:
+        return Message(id=raw_id, method="", params=_NO_PARAMS, is_response=True)
+    return _invalid("method must be a string", raw_id)
+
+
+def _read_leniently(text: str) -> Message | Fault:
+    """Read what the fast parser refuses: odd but right JSON, and to say what is wrong."""
+    try:
+        members = lenient_members(text)
+    except ValueError:
+        return _not_an_object(text)
+    raw_id = members.get("id", b"")
+    raw_params = members.get("params", NULL)
+    params = _NO_PARAMS
+    if raw_params != NULL:
+        try:
+            params = lenient_members(raw_params.decode())
+        except ValueError:
+            return Fault(
+                code=INVALID_PARAMS, message="params must be an object", id=_readable(raw_id)
+            )
+    return _checked(
+        jsonrpc=value_of(members.get("jsonrpc", NULL)),
+        raw_id=raw_id,
+        method=value_of(members.get("method", NULL)),
+        params=params,
+        is_response="result" in members or "error" in members,
+    )
+
+
+def _not_an_object(text: str) -> Fault:
+    try:
+        value = value_of(text.encode())
+    except ValueError:
+        return Fault(code=PARSE_ERROR, message="Parse error: the message is not JSON")
+    if isinstance(value, list):
+        return _invalid("batches are not supported; send each message alone", NULL)
+    return _invalid("a message is a JSON object", NULL)
+
+
+def _readable(raw_id: bytes) -> bytes:
+    return raw_id if raw_id[:1] == b'"' or _INTEGER.fullmatch(raw_id) else NULL
+
+
+def _invalid(why: str, raw_id: bytes) -> Fault:
+    return Fault(code=INVALID_REQUEST, message=f"Invalid request: {why}", id=raw_id or NULL)

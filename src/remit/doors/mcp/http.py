@@ -1,0 +1,148 @@
+"""Streamable HTTP of both eras: the door's protocol part as an ASGI application.
+
+    host and origin → endpoint → credential → headers → body → message → era → answer
+
+Era by header, as the protocol library does it: `MCP-Protocol-Version` present and no revision
+of the handshake means 2026-07-28 or a refusal. A message with the modern envelope is modern too.
+"""
+
+import re
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Final
+
+import structlog
+from mcp.shared.inbound import ERROR_CODE_HTTP_STATUS, MCP_PROTOCOL_VERSION_HEADER
+from mcp_types import INTERNAL_ERROR
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+
+from remit.doors.asgi import JSON, ClientGone, Exchange, HttpRefusal, Receive, Scope, Send
+from remit.doors.credentials import Authenticate, credential_of
+from remit.doors.guard import Guard
+from remit.doors.mcp.answers import error_answer
+from remit.doors.mcp.disconnects import Disconnects
+from remit.doors.mcp.envelope import NULL, Fault, Message, read_message
+from remit.doors.mcp.legacy import LegacyEra
+from remit.doors.mcp.mirrored import MirroredArguments
+from remit.doors.mcp.modern import ModernEra
+from remit.doors.mcp.protocol import McpDoor
+from remit.doors.mcp.requests import Request, identified, refuse
+from remit.doors.mcp.sessions import Sessions
+from remit.errors import StorageUnavailable
+
+log = structlog.get_logger(__name__)
+
+PREFIX: Final = "/mcp"
+
+_PATH = re.compile(r"/mcp(?:/([A-Za-z0-9][A-Za-z0-9_.-]{0,63}))?/?")
+_RESERVED = re.compile(r"execute|[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
+_VERSION: Final = MCP_PROTOCOL_VERSION_HEADER.encode()
+
+
+class McpEndpoint:
+    """Serves `/mcp` and `/mcp/{server}`.
+
+    A server that does not exist is one of which the caller may use nothing: an empty list, and
+    every call refused (R14).
+    """
+
+    def __init__(
+        self,
+        *,
+        door: McpDoor,
+        authenticate: Authenticate,
+        sessions: Sessions,
+        mirrored: MirroredArguments,
+        guard: Guard,
+    ) -> None:
+        self._door = door
+        self._authenticate = authenticate
+        self._guard = guard
+        self._disconnects = Disconnects()
+        self._modern = ModernEra(door, mirrored, self._disconnects)
+        self._legacy = LegacyEra(door, sessions)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[None]:
+        """Tell of changes and notice clients that leave while entered."""
+        async with self._disconnects.running(), self._door.changes.running():
+            yield
+
+    def stop(self) -> None:
+        """End all streams, so that a server that is stopping need not wait for their clients."""
+        self._door.changes.close()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        exchange = Exchange(scope, receive, send)
+        try:
+            await self._serve(exchange)
+        except HttpRefusal as refusal:
+            await refuse(exchange, refusal)
+        except ClientGone:
+            return
+        except StorageUnavailable:
+            log.exception("credential cannot be verified")
+            await refuse(exchange, HttpRefusal(503, "try again later", [(b"retry-after", b"5")]))
+        except Exception:
+            log.exception("request failed", path=scope["path"])
+            if exchange.started:
+                raise
+            fault = Fault(code=INTERNAL_ERROR, message="Internal error")
+            await exchange.respond(500, error_answer(NULL, fault).body)
+
+    async def _serve(self, exchange: Exchange) -> None:
+        self._guard.check(exchange)
+        server = _server_of(exchange.scope["path"])
+        credential = credential_of(exchange)
+        request = await identified(exchange, self._authenticate, credential, server)
+        if exchange.method == "POST":
+            await self._post(request)
+        elif exchange.method not in {"GET", "DELETE"}:
+            raise HttpRefusal(405, "not a method of MCP", [(b"allow", b"GET, POST, DELETE")])
+        elif _is_modern(exchange):
+            raise HttpRefusal(405, "this revision of MCP has POST only", [(b"allow", b"POST")])
+        elif exchange.method == "GET":
+            await self._legacy.get(request)
+        else:
+            await self._legacy.delete(request)
+
+    async def _post(self, request: Request) -> None:
+        exchange = request.exchange
+        kind = exchange.headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
+        if kind != JSON:
+            raise HttpRefusal(415, "send the message as application/json")
+        if not (request.accepted.json or request.accepted.events):
+            raise HttpRefusal(406, "accept application/json, text/event-stream or both")
+        message = read_message(await exchange.body())
+        if isinstance(message, Fault):
+            answer = error_answer(message.id, message)
+            await exchange.respond(ERROR_CODE_HTTP_STATUS.get(answer.code, 400), answer.body)
+        else:
+            await self._route(request, message)
+
+    async def _route(self, request: Request, message: Message) -> None:
+        if _is_modern(request.exchange) or message.is_modern:
+            await self._modern.post(request, message)
+        else:
+            await self._legacy.post(request, message)
+
+
+def _is_modern(exchange: Exchange) -> bool:
+    version = exchange.text(_VERSION)
+    return version is not None and version not in HANDSHAKE_PROTOCOL_VERSIONS
+
+
+def _server_of(path: str) -> str | None:
+    """Return the server of an endpoint, or None for the endpoint of all servers.
+
+    Raises:
+        HttpRefusal: It is no endpoint (404).
+    """
+    if path == PREFIX:
+        return None
+    found = _PATH.fullmatch(path)
+    server: str | None = found[1] if found is not None else ""
+    if found is None or (server is not None and _RESERVED.fullmatch(server)):
+        raise HttpRefusal(404, "no such endpoint; MCP is at /mcp and /mcp/{server}")
+    return server

@@ -1,0 +1,127 @@
+"""The eras of the handshake over HTTP: sealed sessions, and one stream of changes for each."""
+
+from typing import Final
+
+from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
+from mcp_types import DEFAULT_NEGOTIATED_VERSION
+
+from remit.doors.asgi import HttpRefusal
+from remit.doors.mcp.answers import Answer, Stream, error_answer
+from remit.doors.mcp.changes import Watch
+from remit.doors.mcp.envelope import Fault, Message
+from remit.doors.mcp.inflight import InFlight
+from remit.doors.mcp.protocol import Caller, McpDoor
+from remit.doors.mcp.requests import Request
+from remit.doors.mcp.sessions import Session, Sessions
+from remit.doors.mcp.sse import respond_stream
+
+SESSION_HEADER: Final = b"mcp-session-id"
+
+REQUEST_CANCELLED: Final = -32800
+"""Answers a request that its caller cancelled, since this era ends a POST with a response only."""
+
+
+class LegacyEra:
+    """Answers POST, GET and DELETE of the older eras."""
+
+    def __init__(self, door: McpDoor, sessions: Sessions) -> None:
+        self._door = door
+        self._sessions = sessions
+        self._in_flight = InFlight()
+        self._streams: dict[str, Watch] = {}
+
+    async def post(self, request: Request, message: Message) -> None:
+        """Answer *message*; a client that goes away does not cancel what it asked for."""
+        if message.method == "initialize" and message.id:
+            await self._initialize(request, message)
+            return
+        session = self._session(request)
+        if message.is_response or not message.id:
+            self._noted(session, message)
+            await request.accept()
+            return
+        answer = await self._answer(request, message, session)
+        if isinstance(answer, Answer):
+            await request.respond(answer)
+
+    async def get(self, request: Request) -> None:
+        """Stream the changes of the caller's list; a new stream of a session ends its old one."""
+        if not request.accepted.events:
+            raise HttpRefusal(406, "the stream is sent as text/event-stream; accept it")
+        nonce = self._needed_session(request).nonce
+        watch = self._door.changes.watch(request.principal, request.scope, legacy=True)
+        if watch is None:
+            raise HttpRefusal(503, "too many open streams", [(b"retry-after", b"5")])
+        older = self._streams.get(nonce)
+        if older is not None:
+            older.close()
+        self._streams[nonce] = watch
+        try:
+            await respond_stream(request.exchange, Stream(watch=watch), request.again)
+        finally:
+            if self._streams.get(nonce) is watch:
+                del self._streams[nonce]
+
+    async def delete(self, request: Request) -> None:
+        """End the session and its stream."""
+        session = self._needed_session(request)
+        self._sessions.end(session)
+        stream = self._streams.get(session.nonce)
+        if stream is not None:
+            stream.close()
+        await request.exchange.respond(200)
+
+    async def _initialize(self, request: Request, message: Message) -> None:
+        answer = await self._door.answer(message, self._caller(request, None))
+        if isinstance(answer, Answer):
+            headers: list[tuple[bytes, bytes]] = []
+            if answer.negotiated:
+                session_id = self._sessions.issue(
+                    request.principal, request.scope, answer.negotiated
+                )
+                headers.append((SESSION_HEADER, session_id.encode()))
+            await request.respond(answer, headers=headers)
+
+    async def _answer(
+        self, request: Request, message: Message, session: Session | None
+    ) -> Answer | Stream | None:
+        caller = self._caller(request, session)
+        if session is None:
+            return await self._door.answer(message, caller)
+        key = (session.nonce, message.id)
+        with self._in_flight.tracked(key, self._in_flight.begin(key)):
+            return await self._door.answer(message, caller)
+        return error_answer(message.id, Fault(code=REQUEST_CANCELLED, message="Request cancelled"))
+
+    def _noted(self, session: Session | None, message: Message) -> None:
+        if session is not None and message.method == "notifications/cancelled":
+            self._in_flight.cancel((session.nonce, message.param("requestId")))
+
+    def _caller(self, request: Request, session: Session | None) -> Caller:
+        named = request.exchange.text(MCP_PROTOCOL_VERSION_HEADER.encode())
+        version = session.version if session is not None else named or DEFAULT_NEGOTIATED_VERSION
+        return Caller(
+            principal=request.principal, scope=request.scope, version=version, modern=False
+        )
+
+    def _session(self, request: Request) -> Session | None:
+        """Return the session that the request names; None when it names none.
+
+        Raises:
+            HttpRefusal: It names one that is not this caller's, at this endpoint, now (404).
+        """
+        session_id = request.exchange.text(SESSION_HEADER)
+        if session_id is None:
+            return None
+        session = None
+        if SESSION_HEADER not in request.exchange.repeated:
+            session = self._sessions.find(session_id, request.principal, request.scope)
+        if session is None:
+            raise HttpRefusal(404, "Session not found; send initialize to begin another")
+        return session
+
+    def _needed_session(self, request: Request) -> Session:
+        session = self._session(request)
+        if session is None:
+            raise HttpRefusal(400, "Mcp-Session-Id is missing; send initialize to get one")
+        return session

@@ -1,0 +1,103 @@
+"""What remit says about itself and its list, as raw results of both eras."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+from mcp_types import SERVER_INFO_META_KEY
+from mcp_types.version import (
+    HANDSHAKE_PROTOCOL_VERSIONS,
+    LATEST_HANDSHAKE_VERSION,
+    MODERN_PROTOCOL_VERSIONS,
+)
+
+from remit.doors.mcp.envelope import Message
+from remit.doors.mcp.spans import members_of, value_of
+
+TTL_MS: Final = 2000
+"""How long a client may keep a list, in milliseconds; a change shows within 2 seconds (R17)."""
+
+CAPABILITIES: Final[Mapping[str, object]] = {"tools": {"listChanged": True}}
+
+EMPTY_RESULT: Final = b"{}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerInfo:
+    """Who we are, for people who read a client's list of servers."""
+
+    name: str
+    version: str
+    title: str = ""
+
+    def to_wire(self) -> dict[str, str]:
+        """Return the protocol's `Implementation` object."""
+        wire = {"name": self.name, "version": self.version}
+        return wire | {"title": self.title} if self.title else wire
+
+
+class OwnResults:
+    """Builds the results of `server/discover`, `initialize` and `tools/list`."""
+
+    def __init__(self, info: ServerInfo) -> None:
+        self._info = info.to_wire()
+        self.meta: Mapping[str, object] = {SERVER_INFO_META_KEY: self._info}
+        self._cacheable: dict[str, object] = {
+            "ttlMs": TTL_MS,
+            "cacheScope": "private",
+            "resultType": "complete",
+            "_meta": self.meta,
+        }
+        self._list_tail = b"," + msgspec.json.encode(self._cacheable)[1:]
+
+    def discover(self, instructions: str) -> bytes:
+        """Return the result of `server/discover`; it differs by caller, so it is private."""
+        return msgspec.json.encode(
+            {
+                "supportedVersions": list(MODERN_PROTOCOL_VERSIONS),
+                "capabilities": CAPABILITIES,
+            }
+            | _instructions(instructions)
+            | self._cacheable
+        )
+
+    def initialize(self, version: str, instructions: str) -> bytes:
+        """Return the result of `initialize` that settles on *version*."""
+        return msgspec.json.encode(
+            {
+                "protocolVersion": version,
+                "capabilities": CAPABILITIES,
+                "serverInfo": self._info,
+            }
+            | _instructions(instructions)
+        )
+
+    def tools(self, listed: bytes, *, modern: bool) -> bytes:
+        """Return the result of `tools/list` around the raw array *listed*, all on one page."""
+        return b'{"tools":' + listed + (self._list_tail if modern else b"}")
+
+
+def negotiated_version(initialize: Message) -> str | None:
+    """Return the revision to settle on, or None when the request names none."""
+    raw = initialize.param("protocolVersion")
+    asked = value_of(raw) if raw is not None else None
+    if not isinstance(asked, str):
+        return None
+    return asked if asked in HANDSHAKE_PROTOCOL_VERSIONS else LATEST_HANDSHAKE_VERSION
+
+
+def asks_for_tool_changes(listen: Message) -> bool | None:
+    """Whether `subscriptions/listen` asks for changes of the list; None when it is misshapen."""
+    raw = listen.param("notifications")
+    if raw is None:
+        return None
+    try:
+        wanted = members_of(raw)
+    except ValueError:
+        return None
+    return wanted.get("toolsListChanged") == b"true"
+
+
+def _instructions(text: str) -> dict[str, object]:
+    return {"instructions": text} if text else {}

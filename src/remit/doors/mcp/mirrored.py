@@ -1,0 +1,71 @@
+"""Arguments that a client mirrors in `Mcp-Param-*` headers must agree with them (2026-07-28)."""
+
+from collections.abc import Mapping
+from typing import Any, Final, cast
+
+from mcp.shared.inbound import X_MCP_HEADER_KEY, validate_mcp_param_headers
+
+from remit.calls.directory import Directory
+from remit.calls.listing import Listing
+from remit.doors.asgi import Exchange
+from remit.doors.mcp.envelope import NULL, Fault, Message
+from remit.doors.mcp.inbound import fault_of
+from remit.doors.mcp.protocol import Caller
+from remit.doors.mcp.spans import value_of
+from remit.model.principals import Principal
+from remit.model.tools import Tool, ToolId
+
+MOST_VIEWS: Final = 512
+"""Callers' views remembered; beyond it the memory starts anew."""
+
+_TELLTALE: Final = f'"{X_MCP_HEADER_KEY}"'.encode()
+
+Schemas = Mapping[ToolId, object]
+
+
+class MirroredArguments:
+    """Checks the headers against the schemas of the tools that the caller may see.
+
+    Only of those, so that an answer tells nothing of a tool that is hidden (R14).
+    """
+
+    def __init__(self, listing: Listing, directory: Directory) -> None:
+        self._listing = listing
+        self._directory = directory
+        self._views: dict[tuple[Principal, str | None], tuple[tuple[Tool, ...], Schemas]] = {}
+
+    def fault(self, message: Message, caller: Caller, exchange: Exchange) -> Fault | None:
+        """Return what is wrong with the headers of a `tools/call`, or None."""
+        annotated = self._annotated(caller.principal, caller.scope)
+        if not annotated:
+            return None
+        name = value_of(message.param("name") or NULL)
+        arguments = value_of(message.param("arguments") or b"{}")
+        if not isinstance(name, str) or not isinstance(arguments, dict):
+            return None
+        meant = self._directory.names.find(name, caller.scope)
+        tool = next((tool for tool in meant if tool in annotated), None)
+        if tool is None:
+            return None
+        headers = {
+            key.decode("latin-1"): value.decode("latin-1")
+            for key, value in exchange.headers.items()
+        }
+        rejection = validate_mcp_param_headers(
+            annotated[tool], cast("dict[str, Any]", arguments), headers
+        )
+        return None if rejection is None else fault_of(rejection)
+
+    def _annotated(self, principal: Principal, scope: str | None) -> Schemas:
+        view = self._listing.visible(principal, scope)
+        known = self._views.get((principal, scope))
+        if known is None or known[0] is not view:
+            if len(self._views) >= MOST_VIEWS:
+                self._views.clear()
+            schemas = {
+                tool.id: value_of(tool.input_schema)
+                for tool in view
+                if _TELLTALE in tool.input_schema
+            }
+            known = self._views[(principal, scope)] = (view, schemas)
+        return known[1]

@@ -1,0 +1,103 @@
+"""The era of 2026-07-28 over HTTP: every request stands alone, headers and body agree."""
+
+from typing import Final
+
+from mcp.shared.inbound import (
+    ERROR_CODE_HTTP_STATUS,
+    MCP_METHOD_HEADER,
+    MCP_NAME_HEADER,
+    MCP_PARAM_HEADER_PREFIX,
+    MCP_PROTOCOL_VERSION_HEADER,
+    find_duplicated_routing_header,
+    unsupported_protocol_version_rejection,
+)
+from mcp_types import HEADER_MISMATCH, INVALID_REQUEST
+
+from remit.doors.asgi import Exchange, HttpRefusal
+from remit.doors.mcp.answers import Answer, Stream, error_answer
+from remit.doors.mcp.disconnects import Disconnects
+from remit.doors.mcp.envelope import NULL, Fault, Message
+from remit.doors.mcp.inbound import fault_of, modern_caller
+from remit.doors.mcp.mirrored import MirroredArguments
+from remit.doors.mcp.protocol import Caller, McpDoor
+from remit.doors.mcp.requests import Request
+from remit.doors.mcp.sse import respond_stream
+
+_ROUTING: Final = (MCP_PROTOCOL_VERSION_HEADER, MCP_METHOD_HEADER, MCP_NAME_HEADER)
+_PARAM_PREFIX: Final = MCP_PARAM_HEADER_PREFIX.lower().encode()
+
+
+class ModernEra:
+    """Answers the POSTs of the modern era."""
+
+    def __init__(
+        self, door: McpDoor, mirrored: MirroredArguments, disconnects: Disconnects
+    ) -> None:
+        self._door = door
+        self._mirrored = mirrored
+        self._disconnects = disconnects
+
+    async def post(self, request: Request, message: Message) -> None:
+        """Answer *message*."""
+        if message.is_response:
+            await self._refuse(request, message, _no_response())
+            return
+        if not message.id:
+            await self._acknowledge(request, message)
+            return
+        caller = self._caller(request, message)
+        if isinstance(caller, Fault):
+            await self._refuse(request, message, caller)
+            return
+        if message.method == "subscriptions/listen" and not request.accepted.events:
+            raise HttpRefusal(406, "a stream is sent as text/event-stream; accept it")
+        answer: Answer | Stream | None = None
+        with self._disconnects.watching(request.exchange.gone):
+            answer = await self._door.answer(message, caller)
+        if isinstance(answer, Stream):
+            await respond_stream(request.exchange, answer, request.again)
+        elif answer is not None:
+            await request.respond(answer, status=ERROR_CODE_HTTP_STATUS.get(answer.code, 200))
+
+    def _caller(self, request: Request, message: Message) -> Caller | Fault:
+        exchange = request.exchange
+        if exchange.repeated:
+            repeated = _repeated_header(exchange)
+            if repeated is not None:
+                text = f"{repeated} header appears more than once"
+                return Fault(code=HEADER_MISMATCH, message=text)
+        headers = {
+            name: value for name in _ROUTING if (value := exchange.text(name.encode())) is not None
+        }
+        caller = modern_caller(message, request.principal, request.scope, headers)
+        if isinstance(caller, Fault) or message.method != "tools/call":
+            return caller
+        return self._mirrored.fault(message, caller, exchange) or caller
+
+    async def _acknowledge(self, request: Request, message: Message) -> None:
+        # The modern era has no notifications from clients over HTTP; those that come are dropped.
+        version = request.exchange.text(MCP_PROTOCOL_VERSION_HEADER.encode()) or ""
+        unsupported = unsupported_protocol_version_rejection(version)
+        if unsupported is None:
+            await request.accept()
+        else:
+            await self._refuse(request, message, fault_of(unsupported))
+
+    async def _refuse(self, request: Request, message: Message, fault: Fault) -> None:
+        answer = error_answer(message.id or NULL, fault)
+        await request.respond(answer, status=ERROR_CODE_HTTP_STATUS.get(fault.code, 200))
+
+
+def _repeated_header(exchange: Exchange) -> str | None:
+    lines = exchange.scope["headers"]
+    routing = find_duplicated_routing_header(
+        (name.decode("latin-1"), value.decode("latin-1")) for name, value in lines
+    )
+    if routing is not None:
+        return routing
+    mirrored = (name for name in exchange.repeated if name.startswith(_PARAM_PREFIX))
+    return next((name.decode("latin-1") for name in mirrored), None)
+
+
+def _no_response() -> Fault:
+    return Fault(code=INVALID_REQUEST, message="Invalid request: nothing was asked of the client")

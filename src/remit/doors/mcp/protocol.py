@@ -1,0 +1,203 @@
+"""The door's protocol part: from a message to an answer, whatever carries the two.
+
+    transport → read_message → McpDoor.answer ─tools/call→ Pipeline.run → answer → transport
+
+It does not know HTTP; `http.py` and `stdio.py` serve the same door.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+import structlog
+from mcp_types import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    METHOD_NOT_FOUND,
+)
+
+from remit.calls.ids import new_id
+from remit.calls.listing import Listing
+from remit.calls.pipeline import Pipeline
+from remit.calls.record import utc_now
+from remit.doors.mcp.answers import LIST_CHANGED, Answer, Stream, error_answer, result_answer
+from remit.doors.mcp.changes import ListChanges
+from remit.doors.mcp.envelope import Fault, Message
+from remit.doors.mcp.methods import (
+    EMPTY_RESULT,
+    OwnResults,
+    ServerInfo,
+    asks_for_tool_changes,
+    negotiated_version,
+)
+from remit.doors.mcp.problems import Problems, internal_error
+from remit.doors.mcp.results import fitted
+from remit.doors.mcp.spans import value_of
+from remit.errors import RemitError
+from remit.model.calls import Call
+from remit.model.principals import Principal
+
+log = structlog.get_logger(__name__)
+
+SUBSCRIPTION_ID: Final = b'"io.modelcontextprotocol/subscriptionId"'
+"""Tags every message of a `subscriptions/listen` stream with that request's id."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """Who sent a message, to which endpoint, in which era.
+
+    Attributes:
+        scope: The server of the endpoint that was called, or None on the endpoint of all servers.
+        version: The protocol revision spoken.
+        modern: Whether each request stands alone (2026-07-28) or follows a handshake.
+    """
+
+    principal: Principal
+    scope: str | None = None
+    version: str
+    modern: bool
+
+
+Reply = bytes | Fault | Answer | Stream
+"""A raw result, an error, or something that is whole already."""
+
+Method = Callable[[Message, Caller, str], Awaitable[Reply]]
+"""Answers one request; its last argument is the id that the caller is given for questions."""
+
+
+class McpDoor:
+    """Answers MCP messages for callers that are known already.
+
+    Args:
+        info: Who we say we are.
+        explains: Whether a role of the caller is set to `denials: explain` (R14).
+    """
+
+    def __init__(
+        self,
+        *,
+        pipeline: Pipeline,
+        listing: Listing,
+        changes: ListChanges,
+        info: ServerInfo,
+        explains: Callable[[Principal], bool],
+        now: Callable[[], datetime] = utc_now,
+    ) -> None:
+        self.changes = changes
+        self._pipeline = pipeline
+        self._listing = listing
+        self._now = now
+        self._results = OwnResults(info)
+        self._problems = Problems(explains, self._results.meta)
+        self._modern: Mapping[str, Method] = {
+            "tools/call": self._call_tool,
+            "tools/list": self._list_tools,
+            "server/discover": self._discover,
+            "subscriptions/listen": self._listen,
+        }
+        self._legacy: Mapping[str, Method] = {
+            "tools/call": self._call_tool,
+            "tools/list": self._list_tools,
+            "initialize": self._initialize,
+            "ping": self._ping,
+        }
+
+    async def answer(self, message: Message, caller: Caller) -> Answer | Stream | None:
+        """Return the answer to *message*; None for one that has none.
+
+        Whatever goes wrong becomes an answer; only cancellation gets through.
+        """
+        if not message.id or message.is_response:
+            return None
+        methods = self._modern if caller.modern else self._legacy
+        method = methods.get(message.method)
+        if method is None:
+            return error_answer(
+                message.id, Fault(code=METHOD_NOT_FOUND, message="Method not found")
+            )
+        request_id = new_id()
+        try:
+            reply = await method(message, caller, request_id)
+        except Exception:
+            log.exception("request failed", request_id=request_id, method=message.method)
+            reply = internal_error(request_id)
+        if isinstance(reply, bytes):
+            return result_answer(message.id, reply)
+        return error_answer(message.id, reply) if isinstance(reply, Fault) else reply
+
+    async def _call_tool(self, message: Message, caller: Caller, request_id: str) -> Reply:
+        name = _text(message.param("name"))
+        if name is None:
+            return Fault(code=INVALID_PARAMS, message="Invalid params: name must be a string")
+        call = Call(
+            id=request_id,
+            principal=caller.principal,
+            requested=name,
+            scope=caller.scope,
+            arguments=message.param("arguments") or b"{}",
+            meta=message.param("_meta") or b"",
+            started=self._now(),
+        )
+        try:
+            outcome = await self._pipeline.run(call)
+            return fitted(outcome.result, modern=caller.modern)
+        except RemitError as error:
+            return self._problems(
+                error, principal=caller.principal, request_id=request_id, modern=caller.modern
+            )
+
+    async def _list_tools(self, message: Message, caller: Caller, _: str) -> Reply:
+        if message.param("cursor") is not None:
+            return Fault(code=INVALID_PARAMS, message="Invalid params: unknown cursor")
+        listed = self._listing.tools_json(caller.principal, caller.scope, legacy=not caller.modern)
+        return self._results.tools(listed, modern=caller.modern)
+
+    async def _discover(self, _: Message, caller: Caller, __: str) -> Reply:
+        return self._results.discover(self._listing.instructions(caller.principal, caller.scope))
+
+    async def _initialize(self, message: Message, caller: Caller, _: str) -> Reply:
+        version = negotiated_version(message)
+        if version is None:
+            return Fault(
+                code=INVALID_PARAMS, message="Invalid params: protocolVersion must be a string"
+            )
+        instructions = self._listing.instructions(caller.principal, caller.scope)
+        result = self._results.initialize(version, instructions)
+        return result_answer(message.id, result, negotiated=version)
+
+    async def _ping(self, _: Message, __: Caller, ___: str) -> Reply:
+        return EMPTY_RESULT
+
+    async def _listen(self, message: Message, caller: Caller, _: str) -> Reply:
+        wanted = asks_for_tool_changes(message)
+        if wanted is None:
+            return Fault(
+                code=INVALID_PARAMS, message="Invalid params: notifications must be an object"
+            )
+        watch = self.changes.watch(caller.principal, caller.scope, legacy=False)
+        if watch is None:
+            return Fault(code=INTERNAL_ERROR, message="Too many open streams; try again later")
+        tag = b'"_meta":{%b:%b}' % (SUBSCRIPTION_ID, message.id)
+        honoured = b'{"toolsListChanged":true}' if wanted else b"{}"
+        return Stream(
+            watch=watch,
+            opening=(
+                b'{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged",'
+                b'"params":{"notifications":%b,%b}}' % (honoured, tag)
+            ),
+            changed=LIST_CHANGED[:-1] + b',"params":{%b}}' % tag if wanted else b"",
+            closing=result_answer(message.id, b'{"resultType":"complete",%b}' % tag).body,
+        )
+
+
+def _text(raw: bytes | None) -> str | None:
+    """Return the text of a JSON string; a lone surrogate in it stands as its escape.
+
+    No name holds one, and no database stores one.
+    """
+    value = value_of(raw) if raw is not None else None
+    if not isinstance(value, str):
+        return None
+    return value.encode(errors="backslashreplace").decode()

@@ -1,0 +1,98 @@
+"""An MCP request over HTTP: who sent it, where, and in which form it wants its answer."""
+
+from dataclasses import dataclass, field
+from typing import Final, Self
+
+from mcp_types import INVALID_REQUEST
+
+from remit.doors.asgi import JSON, Exchange, Headers, HttpRefusal
+from remit.doors.credentials import Authenticate, principal_of
+from remit.doors.mcp.answers import Answer, error_answer
+from remit.doors.mcp.envelope import NULL, Fault
+from remit.doors.mcp.sse import KIND as EVENTS
+from remit.doors.mcp.sse import respond_once
+from remit.model.principals import Principal
+
+OK: Final = 200
+
+_JSON_RANGES: Final = frozenset({JSON, b"application/*", b"*/*"})
+_EVENT_RANGES: Final = frozenset({EVENTS, b"text/*", b"*/*"})
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """The forms of answer that a client takes."""
+
+    json: bool
+    events: bool
+
+    @classmethod
+    def of(cls, exchange: Exchange) -> Self:
+        """Read the `Accept` header; a client that sends none takes anything (RFC 9110)."""
+        if b"accept" in exchange.repeated:
+            lines = (value for name, value in exchange.scope["headers"] if name == b"accept")
+            accept = b",".join(lines)
+        else:
+            accept = exchange.headers.get(b"accept", b"*/*")
+        ranges = {part.partition(b";")[0].strip().lower() for part in accept.split(b",")}
+        return cls(json=bool(ranges & _JSON_RANGES), events=bool(ranges & _EVENT_RANGES))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """A request whose sender is known.
+
+    Attributes:
+        scope: The server of the endpoint, or None on the endpoint of all servers.
+        credential: What authenticated it, to ask again while a stream is open.
+    """
+
+    exchange: Exchange
+    authenticate: Authenticate
+    credential: str | None = field(repr=False)
+    principal: Principal
+    scope: str | None
+    accepted: Accepted
+
+    async def again(self) -> Principal:
+        """Return who the credential stands for now.
+
+        Raises:
+            Unauthenticated: It holds no longer.
+        """
+        return await self.authenticate(self.credential)
+
+    async def respond(self, answer: Answer, *, status: int = OK, headers: Headers = ()) -> None:
+        """Send one whole message, as an event only to a client that takes nothing else."""
+        if status == OK and not self.accepted.json:
+            await respond_once(self.exchange, answer.body, headers)
+        else:
+            await self.exchange.respond(status, answer.body, headers=headers)
+
+    async def accept(self) -> None:
+        """Answer a message that needs none."""
+        await self.exchange.respond(202)
+
+
+async def identified(
+    exchange: Exchange, authenticate: Authenticate, credential: str | None, scope: str | None
+) -> Request:
+    """Return the request with its sender.
+
+    Raises:
+        HttpRefusal: Nobody that is known (401).
+    """
+    return Request(
+        exchange=exchange,
+        authenticate=authenticate,
+        credential=credential,
+        principal=await principal_of(authenticate, credential),
+        scope=scope,
+        accepted=Accepted.of(exchange),
+    )
+
+
+async def refuse(exchange: Exchange, refusal: HttpRefusal) -> None:
+    """Send what HTTP alone refuses, worded so that MCP clients show it to their user."""
+    fault = Fault(code=INVALID_REQUEST, message=str(refusal))
+    await exchange.respond(refusal.status, error_answer(NULL, fault).body, headers=refusal.headers)

@@ -1,0 +1,81 @@
+"""A tool's raw result, made to fit the caller's era: its bytes stay unless the era forbids them."""
+
+import json
+from collections.abc import Mapping
+from typing import Final
+
+from mcp_types import SERVER_INFO_META_KEY
+
+from remit.doors.mcp.spans import members_of
+from remit.errors import UpstreamProtocolError
+
+COMPLETE: Final = b'"complete"'
+
+_MODERN_MEMBERS: Final = frozenset({"resultType", "ttlMs", "cacheScope"})
+_SERVER_INFO: Final = SERVER_INFO_META_KEY.encode()
+_TELLTALES: Final = (
+    *(f'"{name}"'.encode() for name in sorted(_MODERN_MEMBERS)),
+    b'"structuredContent"',
+    _SERVER_INFO,
+)
+
+
+def fitted(result: bytes, *, modern: bool) -> bytes:
+    """Return the result of `tools/call` for a caller of one era.
+
+    Raises:
+        UpstreamProtocolError: The server sent something that cannot be a result, or asks for
+            more than a caller of the older eras can give.
+    """
+    if result.lstrip()[:1] != b"{":
+        raise UpstreamProtocolError("the server's answer is no result")
+    return _for_modern(result) if modern else _for_legacy(result)
+
+
+def _for_modern(result: bytes) -> bytes:
+    if b'"resultType"' in result and "resultType" in _members(result):
+        return result
+    start = result.index(b"{") + 1
+    rest = result[start:]
+    comma = b"" if rest.lstrip()[:1] == b"}" else b","
+    return b'%b"resultType":%b%b%b' % (result[:start], COMPLETE, comma, rest)
+
+
+def _for_legacy(result: bytes) -> bytes:
+    if not any(telltale in result for telltale in _TELLTALES):
+        return result
+    members = _members(result)
+    if members.get("resultType", COMPLETE) != COMPLETE:
+        raise UpstreamProtocolError("the tool asks for input that this connection cannot carry")
+    kept = {name: raw for name, raw in members.items() if not _is_unknown_to_legacy(name, raw)}
+    if _SERVER_INFO in kept.get("_meta", b""):
+        kept["_meta"] = _without_server_info(kept["_meta"])
+    return result if kept == members else _joined(kept)
+
+
+def _is_unknown_to_legacy(name: str, raw: bytes) -> bool:
+    # Up to 2025-11-25 structured content is an object; the content beside it says the same.
+    return name in _MODERN_MEMBERS or (name == "structuredContent" and raw[:1] != b"{")
+
+
+def _without_server_info(meta: bytes) -> bytes:
+    members = _members(meta)
+    if SERVER_INFO_META_KEY not in members:
+        return meta
+    return _joined({name: raw for name, raw in members.items() if name != SERVER_INFO_META_KEY})
+
+
+def _members(raw: bytes) -> Mapping[str, bytes]:
+    try:
+        return members_of(raw)
+    except ValueError:
+        raise UpstreamProtocolError("the server's answer is no result") from None
+
+
+def _joined(members: Mapping[str, bytes]) -> bytes:
+    # Keys in ASCII: a key may hold a lone surrogate, which only an escape can spell.
+    return (
+        b"{"
+        + b",".join(json.dumps(name).encode() + b":" + raw for name, raw in members.items())
+        + b"}"
+    )

@@ -1,0 +1,72 @@
+"""Server-sent events: JSON-RPC messages as frames, and streams of notifications."""
+
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+import anyio
+
+from remit.doors.asgi import Exchange, Headers
+from remit.doors.mcp.answers import Stream, on_one_line
+from remit.doors.mcp.changes import Notice
+from remit.model.principals import Principal
+
+KIND: Final = b"text/event-stream"
+ALIVE: Final = b": alive\n\n"
+"""A comment, which shows client and proxies that the stream lives."""
+
+SEND_TIME: Final = 30.0
+"""Seconds a client has to take a frame; one that reads no more loses its stream."""
+
+_HEADERS: Final[tuple[tuple[bytes, bytes], ...]] = (
+    (b"content-type", KIND),
+    (b"cache-control", b"no-cache, no-transform"),
+    (b"x-accel-buffering", b"no"),
+)
+
+
+def frame(message: bytes) -> bytes:
+    """Return a JSON-RPC message as one event."""
+    return b"event: message\ndata: %b\n\n" % on_one_line(message)
+
+
+async def respond_once(exchange: Exchange, message: bytes, headers: Headers = ()) -> None:
+    """Answer with a stream of one event."""
+    await exchange.respond(200, frame(message), kind=KIND, headers=[*_HEADERS[1:], *headers])
+
+
+async def respond_stream(
+    exchange: Exchange, stream: Stream, again: Callable[[], Awaitable[Principal]]
+) -> None:
+    """Answer with a stream until the client leaves, its credential lapses or remit stops.
+
+    Args:
+        exchange: Its answer has not begun.
+        stream: What to say, and when.
+        again: Verifies the caller's credential once more.
+    """
+    with stream.watch:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_cancel_when_gone, exchange, tasks.cancel_scope)
+            await exchange.begin(200, _HEADERS)
+            await _pump(exchange, stream, again)
+            tasks.cancel_scope.cancel()
+
+
+async def _pump(
+    exchange: Exchange, stream: Stream, again: Callable[[], Awaitable[Principal]]
+) -> None:
+    await exchange.part(frame(stream.opening) if stream.opening else ALIVE)
+    while (notice := await stream.watch.wait(again)) is not Notice.CLOSED:
+        is_news = notice is Notice.CHANGED and stream.changed
+        with anyio.move_on_after(SEND_TIME) as sending:
+            await exchange.part(frame(stream.changed) if is_news else ALIVE)
+        if sending.cancelled_caught:
+            return
+    if stream.closing:
+        await exchange.part(frame(stream.closing))
+    await exchange.end()
+
+
+async def _cancel_when_gone(exchange: Exchange, scope: anyio.CancelScope) -> None:
+    await exchange.gone()
+    scope.cancel()

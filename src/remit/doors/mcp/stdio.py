@@ -1,0 +1,143 @@
+"""The same door over stdin and stdout, for one caller: newline-delimited JSON, both eras."""
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Final
+
+import anyio
+from anyio.abc import ByteReceiveStream, ByteSendStream, ObjectSendStream, TaskGroup
+from mcp_types import DEFAULT_NEGOTIATED_VERSION, INTERNAL_ERROR, INVALID_REQUEST
+
+from remit.doors.mcp.answers import Stream, error_answer, on_one_line
+from remit.doors.mcp.changes import Notice
+from remit.doors.mcp.envelope import NULL, Fault, Message, read_message
+from remit.doors.mcp.inbound import modern_caller
+from remit.doors.mcp.inflight import InFlight
+from remit.doors.mcp.lines import lines_of
+from remit.doors.mcp.protocol import Caller, McpDoor
+from remit.model.principals import Principal
+
+GRACE: Final = 5.0
+"""Seconds that calls have to end after the client closed its side."""
+
+MOST_AT_ONCE: Final = 256
+"""Requests answered at the same time; one more is refused."""
+
+
+async def serve_stdio(
+    door: McpDoor, principal: Principal, stdin: ByteReceiveStream, stdout: ByteSendStream
+) -> None:
+    """Serve *principal* until *stdin* ends, or *stdout* takes nothing more.
+
+    Nothing but JSON-RPC messages, one a line, goes to *stdout*.
+    """
+    outbox, to_write = anyio.create_memory_object_stream[bytes](16)
+    async with door.changes.running(), anyio.create_task_group() as writing:
+        writing.start_soon(_write, to_write, stdout, writing.cancel_scope)
+        async with outbox, anyio.create_task_group() as calls:
+            conversation = _Conversation(door, principal, outbox, calls)
+            async with aclosing(lines_of(stdin)) as lines:
+                await conversation.follow(lines)
+            door.changes.close()
+            calls.cancel_scope.deadline = anyio.current_time() + GRACE
+
+
+async def _write(
+    messages: anyio.abc.ObjectReceiveStream[bytes],
+    stdout: ByteSendStream,
+    everything: anyio.CancelScope,
+) -> None:
+    try:
+        async with messages:
+            async for message in messages:
+                await stdout.send(on_one_line(message) + b"\n")
+    except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+        everything.cancel()
+
+
+class _Conversation:
+    """What one process says and hears; `initialize` makes the rest of it an older era's."""
+
+    def __init__(
+        self,
+        door: McpDoor,
+        principal: Principal,
+        outbox: ObjectSendStream[bytes],
+        tasks: TaskGroup,
+    ) -> None:
+        self._door = door
+        self._principal = principal
+        self._outbox = outbox
+        self._tasks = tasks
+        self._in_flight = InFlight()
+        self._version = DEFAULT_NEGOTIATED_VERSION
+        self._is_announcing = False
+
+    async def follow(self, lines: AsyncGenerator[bytes | None]) -> None:
+        """Take in every message; answers come as they are ready."""
+        async for line in lines:
+            message = _too_long() if line is None else read_message(line)
+            if isinstance(message, Fault):
+                await self._outbox.send(error_answer(message.id, message).body)
+            elif message.id and not message.is_response:
+                await self._asked(message)
+            else:
+                self._noted(message)
+
+    async def _asked(self, message: Message) -> None:
+        if len(self._in_flight) >= MOST_AT_ONCE:
+            fault = Fault(code=INTERNAL_ERROR, message="Too many requests at once")
+            await self._outbox.send(error_answer(message.id, fault).body)
+        elif message.method == "initialize":
+            # Answered before the next line is read, since the rest depends on it.
+            await self._answer(message, self._in_flight.begin(message.id))
+        else:
+            # Held before its task runs, so that a cancellation in the next line finds it.
+            scope = self._in_flight.begin(message.id)
+            self._tasks.start_soon(self._answer, message, scope)
+
+    async def _answer(self, message: Message, scope: anyio.CancelScope) -> None:
+        with self._in_flight.tracked(message.id, scope):
+            caller = self._caller(message)
+            if isinstance(caller, Fault):
+                await self._outbox.send(error_answer(message.id, caller).body)
+                return
+            answer = await self._door.answer(message, caller)
+            if isinstance(answer, Stream):
+                await self._tell(answer)
+            elif answer is not None:
+                self._version = answer.negotiated or self._version
+                await self._outbox.send(answer.body)
+
+    def _caller(self, message: Message) -> Caller | Fault:
+        if message.is_modern:
+            return modern_caller(message, self._principal, None, None)
+        return Caller(principal=self._principal, version=self._version, modern=False)
+
+    def _noted(self, message: Message) -> None:
+        if message.method == "notifications/cancelled":
+            request_id = message.param("requestId")
+            if request_id is not None:
+                self._in_flight.cancel(request_id)
+        elif message.method == "notifications/initialized" and not self._is_announcing:
+            self._is_announcing = True
+            self._tasks.start_soon(self._announce)
+
+    async def _announce(self) -> None:
+        watch = self._door.changes.watch(self._principal, None, legacy=True)
+        if watch is not None:
+            await self._tell(Stream(watch=watch))
+
+    async def _tell(self, stream: Stream) -> None:
+        with stream.watch:
+            if stream.opening:
+                await self._outbox.send(stream.opening)
+            while (notice := await stream.watch.wait()) is not Notice.CLOSED:
+                if notice is Notice.CHANGED and stream.changed:
+                    await self._outbox.send(stream.changed)
+            if stream.closing:
+                await self._outbox.send(stream.closing)
+
+
+def _too_long() -> Fault:
+    return Fault(code=INVALID_REQUEST, message="Invalid request: the message is too long", id=NULL)

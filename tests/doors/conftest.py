@@ -1,0 +1,47 @@
+"""A door over a fleet in this process, served by a real server on a real socket."""
+
+from collections.abc import AsyncGenerator
+
+import aiohttp
+import pytest
+from tests.doors.worlds import FILES, Wire, World, build_world, caller, serving, tool
+
+from remit.model.roles import Role
+
+
+@pytest.fixture
+def files_world() -> World:
+    """T1: a reader may read and list; an editor may do everything; a third explains denials."""
+    return build_world(
+        {"files": FILES, "notes": [tool("notes", "add")]},
+        [
+            Role(name="reader", tools={"files": ("read", "list")}),
+            Role(name="editor", allow=("files/*", "notes/*")),
+            Role(name="student", tools={"files": ("read",)}, denials="explain"),
+        ],
+        {
+            "reader-key": caller("r", "reader"),
+            "editor-key": caller("e", "editor"),
+            "student-key": caller("s", "student"),
+            "admin-key": caller("a", admin=True),
+            "nobody-key": caller("n"),
+        },
+    )
+
+
+@pytest.fixture
+async def files_url(files_world: World) -> AsyncGenerator[str]:
+    async with serving(files_world) as url:
+        yield url
+
+
+@pytest.fixture
+async def http() -> AsyncGenerator[aiohttp.ClientSession]:
+    async with aiohttp.ClientSession() as session:
+        yield session
+
+
+@pytest.fixture
+def wire(http: aiohttp.ClientSession, files_url: str) -> Wire:
+    """Raw requests of the reader."""
+    return Wire(http, files_url)

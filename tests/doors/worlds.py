@@ -1,0 +1,402 @@
+"""A door over a fleet that lives in this process, served by a real server on a real socket."""
+
+import json
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import aiohttp
+import anyio
+import anyio.lowlevel
+import uvicorn
+from mcp.shared.inbound import encode_header_value
+
+from remit.calls.authorize import Authorizer
+from remit.calls.directory import Directory
+from remit.calls.inforce import PolicyInForce
+from remit.calls.invoke import Invoker
+from remit.calls.listing import Listing
+from remit.calls.pipeline import Pipeline
+from remit.calls.record import Recorder
+from remit.calls.validate import Validator
+from remit.doors.guard import Guard
+from remit.doors.http import create_app
+from remit.doors.mcp.changes import CatalogueChanges, ListChanges
+from remit.doors.mcp.http import McpEndpoint
+from remit.doors.mcp.methods import ServerInfo
+from remit.doors.mcp.mirrored import MirroredArguments
+from remit.doors.mcp.protocol import McpDoor
+from remit.doors.mcp.sessions import Sessions
+from remit.doors.server import HttpServer
+from remit.errors import AuditUnavailable, Unauthenticated
+from remit.model.declaration import Declaration
+from remit.model.events import AuditEvent
+from remit.model.principals import Principal, PrincipalKind
+from remit.model.roles import Role
+from remit.model.servers import ServerConfig, ServerState, ServerStatus, Transport
+from remit.model.tools import Tool, ToolId
+from remit.upstreams.catalogue import Catalogue
+
+JsonObject = dict[str, Any]
+
+Behaviour = Callable[[bytes, bytes], Awaitable[bytes]]
+"""What a tool of the fake fleet does with raw arguments and raw `_meta`."""
+
+
+def tool(server: str, name: str, schema: Mapping[str, object] | None = None) -> Tool:
+    """Return a tool as a server would list it."""
+    input_schema = schema or {"type": "object"}
+    wire = {"name": name, "description": f"{name} of {server}", "inputSchema": input_schema}
+    return Tool(
+        id=ToolId(server, name),
+        wire=json.dumps(wire).encode(),
+        input_schema=json.dumps(input_schema).encode(),
+    )
+
+
+class FakeFleet:
+    """Servers in this process: what they offer, what they do, and how often it really ran."""
+
+    def __init__(self, offers: Mapping[str, list[Tool]]) -> None:
+        self._offers = dict(offers)
+        self._changed = anyio.Event()
+        self.catalogue = Catalogue.build(1, offers)
+        self.behaviours: dict[str, Behaviour] = {}
+        self.ran: dict[str, int] = {}
+        self.received: list[tuple[bytes, bytes]] = []
+        self.states: dict[str, ServerState] = {}
+
+    async def invoke(
+        self,
+        tool: ToolId,
+        *,
+        arguments: bytes,
+        meta: bytes,
+        principal: Principal,
+        timeout: float,  # noqa: ASYNC109 - the port's signature
+    ) -> bytes:
+        del principal, timeout
+        self.ran[str(tool)] = self.ran.get(str(tool), 0) + 1
+        self.received.append((arguments, meta))
+        behave = self.behaviours.get(str(tool))
+        if behave is not None:
+            return await behave(arguments, meta)
+        return b'{"content":[{"type":"text","text":"done"}]}'
+
+    def offer(self, server: str, tools: list[Tool]) -> None:
+        """Let *server* offer other tools from now on."""
+        self._offers[server] = tools
+        self.catalogue = Catalogue.build(self.catalogue.version + 1, self._offers)
+        self._changed.set()
+        self._changed = anyio.Event()
+
+    async def changed(self, version: int) -> Catalogue:
+        while self.catalogue.version == version:
+            await self._changed.wait()
+        return self.catalogue
+
+    def statuses(self) -> tuple[ServerStatus, ...]:
+        return tuple(
+            ServerStatus(
+                name=server,
+                transport=Transport.STDIO,
+                state=self.states.get(server, ServerState.READY),
+                tools=len(tools),
+            )
+            for server, tools in self._offers.items()
+        )
+
+    def why_absent(self, name: str) -> str:
+        return f"server {name!r} is away"
+
+
+class FakeAudit:
+    """Keeps events; cannot be written while `is_broken`."""
+
+    def __init__(self) -> None:
+        self.events: list[AuditEvent] = []
+        self.is_broken = False
+
+    async def record(self, event: AuditEvent) -> None:
+        if self.is_broken:
+            raise AuditUnavailable("disk full at /var/lib/secret/place")
+        self.events.append(event)
+
+
+class PolicyChanges:
+    """Says when a policy was swapped."""
+
+    def __init__(self) -> None:
+        self._version = 0
+        self._changed = anyio.Event()
+
+    async def wait(self, seen: int) -> int:
+        while self._version == seen:
+            await self._changed.wait()
+        return self._version
+
+    def tell(self) -> None:
+        self._version += 1
+        self._changed.set()
+        self._changed = anyio.Event()
+
+
+@dataclass(kw_only=True)
+class World:
+    """A gateway's insides, ready to be served, and open to what tests need to see and to change.
+
+    Attributes:
+        keys: Credential text to the principal that it stands for.
+    """
+
+    fleet: FakeFleet
+    policy: PolicyInForce
+    policy_changes: PolicyChanges
+    audit: FakeAudit
+    keys: dict[str, Principal]
+    listing: Listing
+    directory: Directory
+    door: McpDoor
+    session_key: bytes = b"0123456789abcdef"
+    guard: Guard = field(default_factory=lambda: Guard(loopback=True))
+
+    async def authenticate(self, credential: str | None) -> Principal:
+        if credential is None or credential not in self.keys:
+            raise Unauthenticated("no")
+        return self.keys[credential]
+
+    def swap_policy(self, *roles: Role) -> None:
+        """Put other roles in force and let it be known."""
+        servers = self.policy.declaration.servers
+        named = {role.name: role for role in roles}
+        swapped = PolicyInForce(
+            Declaration(servers=servers, roles=named), tenant="default", revision=2
+        )
+        self.policy.declaration = swapped.declaration
+        self.policy.snapshot = swapped.snapshot
+        self.policy_changes.tell()
+
+    def endpoint(self) -> McpEndpoint:
+        """Return a fresh endpoint over the same insides, as another worker has one."""
+        return McpEndpoint(
+            door=self.door,
+            authenticate=self.authenticate,
+            sessions=Sessions(self.session_key),
+            mirrored=MirroredArguments(self.listing, self.directory),
+            guard=self.guard,
+        )
+
+
+def caller(name: str, *roles: str, admin: bool = False) -> Principal:
+    """Return a principal that came with a key."""
+    return Principal(kind=PrincipalKind.KEY, name=name, roles=roles, admin=admin)
+
+
+def build_world(
+    offers: Mapping[str, list[Tool]],
+    roles: list[Role],
+    keys: Mapping[str, Principal],
+    *,
+    most_streams: int = 16,
+    keep_alive: float = 15.0,
+) -> World:
+    """Put a gateway together as the composition root does, over fakes."""
+    fleet = FakeFleet(offers)
+    declaration = Declaration(
+        servers={name: ServerConfig(name=name, command="true") for name in offers},
+        roles={role.name: role for role in roles},
+    )
+    policy = PolicyInForce(declaration, tenant="default", revision=1)
+    audit, policy_changes = FakeAudit(), PolicyChanges()
+    directory = Directory(fleet, policy)
+    listing = Listing(directory=directory, catalogues=fleet, policies=policy, statuses=fleet)
+    servers = _Servers(policy, fleet)
+    pipeline = Pipeline(
+        authorize=Authorizer(directory, policy),
+        validate=Validator(fleet, servers),
+        record=Recorder(audit, revision=lambda: policy.revision, body_cap=policy.body_cap),
+        invoke=Invoker(fleet),
+    )
+    changes = ListChanges(
+        listing,
+        [CatalogueChanges(fleet), policy_changes],
+        most=most_streams,
+        keep_alive=keep_alive,
+    )
+    door = McpDoor(
+        pipeline=pipeline,
+        listing=listing,
+        changes=changes,
+        info=ServerInfo(name="remit", version="1"),
+        explains=policy.explains_denials,
+    )
+    return World(
+        fleet=fleet,
+        policy=policy,
+        policy_changes=policy_changes,
+        audit=audit,
+        keys=dict(keys),
+        listing=listing,
+        directory=directory,
+        door=door,
+    )
+
+
+class _Servers:
+    def __init__(self, policy: PolicyInForce, fleet: FakeFleet) -> None:
+        self.server = policy.server
+        self.why_absent = fleet.why_absent
+
+
+@asynccontextmanager
+async def serving(world: World) -> AsyncGenerator[str]:
+    """Serve *world* with uvicorn on a free port of loopback; give its URL."""
+    endpoint = world.endpoint()
+    app = create_app(
+        mcp=endpoint,
+        authenticate=world.authenticate,
+        statuses=world.fleet,
+        guard=world.guard,
+    )
+    config = uvicorn.Config(
+        app,
+        port=0,
+        log_config=None,
+        access_log=False,
+        http="httptools",
+        timeout_graceful_shutdown=5,
+    )
+    server = HttpServer(config, endpoint.stop)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(server.serve)
+        with anyio.fail_after(10):
+            while not server.started:
+                await anyio.lowlevel.checkpoint()
+        port = server.servers[0].sockets[0].getsockname()[1]
+        try:
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            server.should_exit = True
+
+
+FILES = [tool("files", "read"), tool("files", "delete"), tool("files", "list")]
+
+
+MODERN = "2026-07-28"
+BOTH = "application/json, text/event-stream"
+
+
+def envelope(**more: object) -> dict[str, object]:
+    """Return the `_meta` that every request of 2026-07-28 carries."""
+    return {
+        "io.modelcontextprotocol/protocolVersion": MODERN,
+        "io.modelcontextprotocol/clientCapabilities": {},
+        **more,
+    }
+
+
+def message(method: str, params: Mapping[str, object] | None = None, **more: object) -> JsonObject:
+    """Return a JSON-RPC request."""
+    body: JsonObject = {"jsonrpc": "2.0", "id": 1, "method": method, **more}
+    return body if params is None else body | {"params": dict(params)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reply:
+    """What came back over HTTP."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> JsonObject:
+        return json.loads(self.body)
+
+    @property
+    def error(self) -> JsonObject:
+        return self.json["error"]
+
+    @property
+    def result(self) -> JsonObject:
+        return self.json["result"]
+
+
+class Wire:
+    """Raw requests to one gateway: nothing is added but what the test says."""
+
+    def __init__(self, session: aiohttp.ClientSession, url: str, key: str = "reader-key") -> None:
+        self._session = session
+        self.url = url
+        self._key = key
+
+    async def send(
+        self,
+        body: bytes | JsonObject = b"",
+        *,
+        verb: str = "POST",
+        path: str = "/mcp",
+        headers: Mapping[str, str | None] | None = None,
+    ) -> Reply:
+        """Send a request with the usual headers, those of *headers* instead, without the None."""
+        usual: dict[str, str | None] = {
+            "Authorization": f"Bearer {self._key}",
+            "Accept": BOTH,
+            "Content-Type": "application/json",
+        }
+        merged = {k: v for k, v in (usual | dict(headers or {})).items() if v is not None}
+        data = body if isinstance(body, bytes) else json.dumps(body).encode()
+        async with self._session.request(
+            verb, self.url + path, data=data, headers=merged, skip_auto_headers=["Content-Type"]
+        ) as response:
+            return Reply(
+                status=response.status,
+                headers={k.lower(): v for k, v in response.headers.items()},
+                body=await response.read(),
+            )
+
+    async def modern(
+        self,
+        method: str,
+        params: Mapping[str, object] | None = None,
+        *,
+        headers: Mapping[str, str | None] | None = None,
+        path: str = "/mcp",
+    ) -> Reply:
+        """Send a request of 2026-07-28 as a client should."""
+        full = {"_meta": envelope(), **(params or {})}
+        return await self.send(
+            message(method, full),
+            headers=modern_headers(method, full) | dict(headers or {}),
+            path=path,
+        )
+
+    async def call(self, name: str, arguments: object = None, *, path: str = "/mcp") -> Reply:
+        """Call a tool in the modern era."""
+        params: dict[str, object] = {"name": name}
+        if arguments is not None:
+            params["arguments"] = arguments
+        return await self.modern("tools/call", params, path=path)
+
+    async def begin(self, *, path: str = "/mcp", version: str = "2025-11-25") -> str:
+        """Shake hands in an older era; give the session's id."""
+        reply = await self.send(initialize(version), path=path)
+        return reply.headers["mcp-session-id"]
+
+
+def initialize(version: str = "2025-11-25") -> JsonObject:
+    """Return the first request of the older eras."""
+    info = {"name": "test", "version": "1"}
+    return message(
+        "initialize", {"protocolVersion": version, "capabilities": {}, "clientInfo": info}
+    )
+
+
+def modern_headers(method: str, params: Mapping[str, object]) -> dict[str, str | None]:
+    """Return the headers that mirror a request of 2026-07-28."""
+    headers: dict[str, str | None] = {"MCP-Protocol-Version": MODERN, "Mcp-Method": method}
+    name = params.get("name")
+    if isinstance(name, str):
+        headers["Mcp-Name"] = encode_header_value(name)
+    return headers
