@@ -1,0 +1,202 @@
+"""What a fixture server says, whatever it says it over: plain JSON-RPC, written by hand.
+
+No protocol library is used, so that a fixture can also say what no library would.
+"""
+
+import json
+import os
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+MODERN = "2026-07-28"
+LEGACY = "2025-11-25"
+QUIRKS = "x-fixture"
+"""Key of a tool that says how the fixture treats it; it is not offered."""
+
+_DISCOVERED = {
+    "resultType": "complete",
+    "supportedVersions": [MODERN],
+    "capabilities": {"tools": {"listChanged": True}},
+    "serverInfo": {"name": "fixture", "version": "1"},
+    "ttlMs": 0,
+    "cacheScope": "private",
+}
+_METHOD_NOT_FOUND = {"code": -32601, "message": "Method not found"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FixtureOptions:
+    """How a fixture server behaves.
+
+    Attributes:
+        tools: Names, or tool objects as `tools/list` has them. The key `x-fixture` of a tool holds
+            its quirks: `result` (returned as it is), `result_json` (JSON text, returned byte for
+            byte), `error` (a JSON-RPC error), `delay` (seconds), `size` (bytes of text), `exit`
+            (ends the process with this code), `environment` (returns the process's environment),
+            `stderr` (bytes written there, without a line feed), `silent` (never answers), `adds`
+            (a tool that is there from then on), `raw` (JSON text listed instead of the tool).
+        count_file: Every call that ran appends a line; see `executed`.
+        era: Which handshakes it knows.
+        page_size: Tools on a page; 0 lists all on one.
+        page_fault: `repeat` gives the same cursor again and again, `endless` a new one each time
+            for the same page.
+        dirty: Writes something that is no message before each one that is (stdio only).
+        serial: Handles one request after the other (stdio only).
+        silent: Methods that are never answered.
+        touchy: Ends when the first thing it hears is not `initialize`.
+        version: The revision it chooses in the older handshake.
+        streams: Answers with an event stream instead of JSON (http only).
+        sessions: Opens a session with the older handshake (http only).
+    """
+
+    tools: Sequence[str | Mapping[str, Any]]
+    count_file: str
+    era: str = "both"
+    page_size: int = 0
+    page_fault: str = ""
+    dirty: bool = False
+    serial: bool = False
+    silent: Sequence[str] = ()
+    touchy: bool = False
+    version: str = LEGACY
+    streams: bool = False
+    sessions: bool = True
+
+
+class Behaviour:
+    """Answers requests, and writes down what it was asked and what it ran.
+
+    Args:
+        announce: Sends a notification to whoever listens.
+    """
+
+    def __init__(self, options: FixtureOptions, *, announce: Callable[[bytes], None]) -> None:
+        self.options = options
+        self._announce = announce
+        self._tools = [tool_object(tool) for tool in options.tools]
+        self._first = threading.Event()
+
+    def answer(
+        self, message: Mapping[str, Any], headers: Mapping[str, str] | None = None
+    ) -> bytes | None:
+        """Return the frame that answers *message*, or None for what gets no answer."""
+        method = message.get("method")
+        record(f"{self.options.count_file}.log", {**message, "headers": dict(headers or {})})
+        if self.options.touchy and not self._first.is_set() and method != "initialize":
+            os._exit(3)
+        self._first.set()
+        if "id" not in message or method is None or method in self.options.silent:
+            return None
+        params: dict[str, Any] = message.get("params") or {}
+        number = json.dumps(message["id"])
+        is_modern = "io.modelcontextprotocol/protocolVersion" in (params.get("_meta") or {})
+        if (self.options.era == "legacy" and is_modern) or (
+            self.options.era == "modern" and not is_modern
+        ):
+            return _error(
+                number, {"code": -32600, "message": "Received request before initialization"}
+            )
+        return self._dispatch(number, method, params)
+
+    def _dispatch(self, number: str, method: str, params: Mapping[str, Any]) -> bytes | None:
+        match method:
+            case "server/discover":
+                return _result(number, json.dumps(_DISCOVERED))
+            case "initialize":
+                return _result(number, json.dumps(self._initialized()))
+            case "ping":
+                return _result(number, "{}")
+            case "subscriptions/listen":
+                return None
+            case "tools/list":
+                return _result(number, self._page(params.get("cursor")))
+            case "tools/call":
+                return self._call(number, params)
+            case _:
+                return _error(number, _METHOD_NOT_FOUND)
+
+    def _initialized(self) -> Mapping[str, Any]:
+        return {
+            "protocolVersion": self.options.version,
+            "capabilities": {"tools": {"listChanged": True}},
+            "serverInfo": {"name": "fixture", "version": "1"},
+        }
+
+    def _page(self, cursor: str | None) -> str:
+        size = self.options.page_size or len(self._tools) or 1
+        start = int(cursor or 0)
+        if self.options.page_fault:
+            following = "1" if self.options.page_fault == "repeat" else str(start + 1)
+            start = 0
+        else:
+            following = str(start + size) if start + size < len(self._tools) else ""
+        listed = ",".join(_listed(tool) for tool in self._tools[start : start + size])
+        more = f',"nextCursor":{json.dumps(following)}' if following else ""
+        return f'{{"tools":[{listed}]{more},"ttlMs":0,"cacheScope":"private"}}'
+
+    def _call(self, number: str, params: Mapping[str, Any]) -> bytes | None:
+        name, arguments = params.get("name"), params.get("arguments")
+        tool = next((tool for tool in self._tools if tool.get("name") == name), None)
+        if tool is None:
+            return _error(number, {"code": -32602, "message": f"Unknown tool: {name}"})
+        record(self.options.count_file, {"name": name, "arguments": arguments, "pid": os.getpid()})
+        quirks: Mapping[str, Any] = tool.get(QUIRKS, {})
+        self._act(quirks)
+        if "error" in quirks:
+            return _error(number, quirks["error"])
+        if quirks.get("silent"):
+            return None
+        if "result_json" in quirks:
+            return _result(number, quirks["result_json"])
+        text = f"{name} {json.dumps(arguments, ensure_ascii=False)}"
+        if quirks.get("environment"):
+            text = json.dumps(dict(os.environ))
+        if "size" in quirks:
+            text = "x" * quirks["size"]
+        echo = {"content": [{"type": "text", "text": text}]}
+        return _result(number, json.dumps(quirks.get("result", echo), ensure_ascii=False))
+
+    def _act(self, quirks: Mapping[str, Any]) -> None:
+        if "delay" in quirks:
+            threading.Event().wait(quirks["delay"])
+        if "stderr" in quirks:
+            sys.stderr.write("e" * quirks["stderr"])
+            sys.stderr.flush()
+        if "exit" in quirks:
+            sys.stderr.write("leaving in the middle of a call\n")
+            sys.stderr.flush()
+            os._exit(quirks["exit"])
+        if "adds" in quirks:
+            self._tools.append(tool_object(quirks["adds"]))
+            self._announce(b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}')
+
+
+def tool_object(tool: str | Mapping[str, Any]) -> dict[str, Any]:
+    """Return a tool as `tools/list` has it, from its name or its own object."""
+    if isinstance(tool, str):
+        return {"name": tool, "description": f"The tool {tool}", "inputSchema": {"type": "object"}}
+    return {"inputSchema": {"type": "object"}, **tool}
+
+
+def record(path: str, entry: Mapping[str, Any]) -> None:
+    """Append a line in one write, so that lines of several processes stay whole."""
+    with Path(path).open("ab", buffering=0) as file:
+        file.write(json.dumps(entry).encode() + b"\n")
+
+
+def _listed(tool: Mapping[str, Any]) -> str:
+    raw = tool.get(QUIRKS, {}).get("raw")
+    offered = {key: value for key, value in tool.items() if key != QUIRKS}
+    return raw if raw is not None else json.dumps(offered, ensure_ascii=False)
+
+
+def _result(number: str, result: str) -> bytes:
+    return f'{{"jsonrpc":"2.0","id":{number},"result":{result}}}'.encode()
+
+
+def _error(number: str, error: Mapping[str, Any]) -> bytes:
+    return f'{{"jsonrpc":"2.0","id":{number},"error":{json.dumps(error)}}}'.encode()

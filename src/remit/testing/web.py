@@ -1,0 +1,205 @@
+"""A fixture server on HTTP: streamable in both eras, or the old event stream of 2024-11-05."""
+
+import json
+import queue
+import threading
+import uuid
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, cast
+from urllib.parse import parse_qs, urlsplit
+
+from remit.testing.behaviour import MODERN, Behaviour, FixtureOptions
+
+_ANSWER_LATER = 202
+_REFUSED = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"%s"}}'
+_ACKNOWLEDGED = b'{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged"}'
+
+
+class WebFixture:
+    """A fixture server in threads of this process, with switches for a test to throw.
+
+    Attributes:
+        status: An HTTP status that every request is answered with, or 0.
+        unknown_session: The status for a session that it does not know.
+        port: Where it listens, also after `stop` and `start`.
+    """
+
+    def __init__(self, options: FixtureOptions, *, transport: str = "http", port: int = 0) -> None:
+        self.status = 0
+        self.unknown_session = 404
+        self.port = port
+        self.transport = transport
+        self.behaviour = Behaviour(options, announce=self.announce)
+        self.sessions: set[str] = set()
+        self._streams: dict[str, queue.Queue[bytes | None]] = {}
+        self._server: ThreadingHTTPServer | None = None
+
+    @property
+    def url(self) -> str:
+        """Where clients find it."""
+        path = "/sse" if self.transport == "sse" else "/mcp"
+        return f"http://127.0.0.1:{self.port}{path}"
+
+    def start(self) -> None:
+        """Listen, on the same port as before if there was one."""
+        fixture = self
+
+        class Handler(_Handler):
+            web = fixture
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", self.port), Handler)
+        self._server.daemon_threads = True
+        self.port = self._server.server_address[1]
+        threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
+
+    def stop(self) -> None:
+        """Listen no more, and end every stream."""
+        if self._server is not None:
+            self._server.shutdown()
+            self._server.server_close()
+        for stream in self._streams.values():
+            stream.put(None)
+
+    def wait(self) -> None:
+        """Serve until the process ends."""
+        threading.Event().wait()
+
+    def forget_sessions(self) -> None:
+        """Know none of the sessions any more, as after a restart."""
+        self.sessions.clear()
+
+    def announce(self, frame: bytes) -> None:
+        """Send a notification to everybody who listens."""
+        for stream in list(self._streams.values()):
+            stream.put(frame)
+
+    def open_stream(self) -> tuple[str, queue.Queue[bytes | None]]:
+        """Return a new stream with its id."""
+        number, stream = uuid.uuid4().hex, queue.Queue[bytes | None]()
+        self._streams[number] = stream
+        return number, stream
+
+    def stream(self, number: str) -> queue.Queue[bytes | None] | None:
+        """Return the stream of that id, if there is one."""
+        return self._streams.get(number)
+
+
+@contextmanager
+def open_web_fixture(options: FixtureOptions, *, transport: str = "http") -> Generator[WebFixture]:
+    """Give a fixture server that is listening, and stop it afterwards."""
+    fixture = WebFixture(options, transport=transport)
+    fixture.start()
+    try:
+        yield fixture
+    finally:
+        fixture.stop()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    web: WebFixture
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base's name
+        """Say nothing."""
+
+    def do_GET(self) -> None:
+        if self.web.status:
+            self._respond(self.web.status)
+        elif self.web.transport == "sse":
+            number, stream = self.web.open_stream()
+            self._stream(stream, first=b"event: endpoint\ndata: /messages?id=%s" % number.encode())
+        elif self._session() in self.web.sessions:
+            _, stream = self.web.open_stream()
+            self._stream(stream)
+        else:
+            self._respond(405)
+
+    def do_DELETE(self) -> None:
+        self.web.sessions.discard(self._session())
+        self._respond(200)
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        if self.web.status:
+            self._respond(self.web.status)
+            return
+        message = cast("dict[str, Any]", json.loads(body))
+        if self.web.transport == "sse":
+            self._post_for_stream(message)
+        elif self.headers.get("MCP-Protocol-Version") == MODERN:
+            self._modern(message)
+        else:
+            self._legacy(message)
+
+    def _post_for_stream(self, message: dict[str, Any]) -> None:
+        stream = self.web.stream(parse_qs(urlsplit(self.path).query).get("id", [""])[0])
+        if stream is None:
+            self._respond(404)
+            return
+        self._respond(_ANSWER_LATER)
+        frame = self.web.behaviour.answer(message, self._fields())
+        if frame is not None:
+            stream.put(frame)
+
+    def _modern(self, message: dict[str, Any]) -> None:
+        if self.web.behaviour.options.era == "legacy":
+            self._respond(400, _REFUSED % b"Bad Request: No valid session ID provided")
+            return
+        frame = self.web.behaviour.answer(message, self._fields())
+        if message.get("method") == "subscriptions/listen":
+            _, stream = self.web.open_stream()
+            self._stream(stream, first=b"data: " + _ACKNOWLEDGED)
+            return
+        self._answer(frame)
+
+    def _legacy(self, message: dict[str, Any]) -> None:
+        headers: dict[str, str] = {}
+        if message.get("method") == "initialize" and self.web.behaviour.options.sessions:
+            session = headers["Mcp-Session-Id"] = uuid.uuid4().hex
+            self.web.sessions.add(session)
+        elif self.web.behaviour.options.sessions and self._session() not in self.web.sessions:
+            self._respond(self.web.unknown_session, _REFUSED % b"Session not found")
+            return
+        self._answer(self.web.behaviour.answer(message, self._fields()), headers)
+
+    def _answer(self, frame: bytes | None, headers: Mapping[str, str] | None = None) -> None:
+        if frame is None:
+            self._respond(_ANSWER_LATER)
+        elif self.web.behaviour.options.streams:
+            events = b'data: {"jsonrpc":"2.0","method":"notifications/message","params":{}}\n\n'
+            events += b"event: message\ndata: " + frame + b"\n\n"
+            self._respond(200, events, {**(headers or {}), "Content-Type": "text/event-stream"})
+        else:
+            self._respond(200, frame, headers)
+
+    def _respond(
+        self, status: int, body: bytes = b"", headers: Mapping[str, str] | None = None
+    ) -> None:
+        self.send_response(status)
+        for name, value in {"Content-Type": "application/json", **(headers or {})}.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def _stream(self, stream: "queue.Queue[bytes | None]", first: bytes = b"") -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Connection", "close")
+        self.end_headers()
+        self.close_connection = True
+        try:
+            if first:
+                self.wfile.write(first + b"\n\n")
+            while (frame := stream.get()) is not None:
+                self.wfile.write(b"event: message\ndata: " + frame + b"\n\n")
+        except OSError:
+            return  # the client left
+
+    def _fields(self) -> dict[str, str]:
+        return {name.lower(): value for name, value in self.headers.items()}
+
+    def _session(self) -> str:
+        return self.headers.get("Mcp-Session-Id", "")

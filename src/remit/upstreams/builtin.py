@@ -1,0 +1,64 @@
+"""A bundled server, in the gateway's own process."""
+
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from typing import cast
+
+import structlog
+
+from remit.errors import RemitError, UpstreamProtocolError, UpstreamUnavailable
+from remit.upstreams.era import Era
+from remit.upstreams.session import BuiltinServer, Session, Setup, ToolCall
+from remit.upstreams.wire import json_bytes, value_of
+
+log = structlog.get_logger(__name__)
+
+
+@asynccontextmanager
+async def open_builtin(setup: Setup) -> AsyncGenerator[Session]:
+    """Make the bundled server that the entry names.
+
+    Raises:
+        UpstreamUnavailable: There is none of that name, or it cannot be made.
+    """
+    if setup.make_builtin is None:
+        raise UpstreamUnavailable(f"names {setup.config.builtin!r}, which remit does not bundle")
+    try:
+        server = setup.make_builtin()
+    except (ValueError, OSError, RemitError) as error:
+        raise UpstreamUnavailable(f"cannot start: {error}") from error
+    yield BuiltinSession(setup.config.name, server)
+
+
+class BuiltinSession:
+    """A session with a bundled server: nothing in between but the encoding of its results."""
+
+    def __init__(self, name: str, server: BuiltinServer) -> None:
+        self._name = name
+        self._server = server
+
+    @property
+    def era(self) -> Era:
+        """The protocol revision of its objects."""
+        return Era.modern()
+
+    async def list_page(self, cursor: str | None, /) -> bytes:
+        """Return all its tools."""
+        del cursor
+        return json_bytes({"tools": list(self._server.tools())})
+
+    async def call(self, call: ToolCall, /) -> bytes:
+        """Run a tool.
+
+        Raises:
+            UpstreamProtocolError: It failed in a way that it did not foresee.
+        """
+        try:
+            arguments = cast("Mapping[str, object]", value_of(call.arguments or b"{}"))
+            return json_bytes(await self._server.call_tool(call.name, arguments))
+        except Exception as error:
+            # This is the edge where another server's process would have ended.
+            log.exception("bundled server failed", server=self._name, tool=call.name)
+            raise UpstreamProtocolError(
+                f"failed at {call.name!r}: {type(error).__name__}"
+            ) from error

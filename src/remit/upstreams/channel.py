@@ -1,0 +1,228 @@
+"""JSON-RPC over a connection that carries both directions: standard input and output, or SSE."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+
+from remit.errors import UpstreamError, UpstreamProtocolError, UpstreamUnavailable
+from remit.upstreams.era import Era
+from remit.upstreams.lines import TooLong
+from remit.upstreams.session import Signals, ToolCall
+from remit.upstreams.transcript import Transcript
+from remit.upstreams.wire import (
+    Envelope,
+    Malformed,
+    elements,
+    json_bytes,
+    members,
+    notification_frame,
+    parse_envelope,
+    reply_frame,
+    request_frame,
+    salvaged_id,
+    value_of,
+)
+
+TOOLS_CHANGED = "notifications/tools/list_changed"
+
+
+class Channel:
+    """Matches answers to questions by ids of our own making, and by nothing else.
+
+    Args:
+        send: Sends one frame without waiting; the id is that of a request, whose failure is
+            reported through `reject`.
+    """
+
+    def __init__(
+        self,
+        send: Callable[[bytes, int | None], None],
+        *,
+        transcript: Transcript,
+        signals: Signals,
+    ) -> None:
+        self._send = send
+        self._transcript = transcript
+        self._signals = signals
+        self._pending: dict[int, asyncio.Future[bytes]] = {}
+        self._last_id = 0
+        self._closed: str | None = None
+
+    def start(self, method: str, params: bytes) -> tuple[int, asyncio.Future[bytes]]:
+        """Send a request and return its id with the future of its raw result.
+
+        Raises:
+            UpstreamUnavailable: The connection is closed; nothing was sent.
+        """
+        if self._closed is not None:
+            raise UpstreamUnavailable(self._closed)
+        self._last_id += 1
+        number = self._last_id
+        future = asyncio.get_running_loop().create_future()
+        self._pending[number] = future
+        try:
+            self._send(request_frame(number, method, params), number)
+        except UpstreamError:
+            self.forget(number)
+            raise
+        return number, future
+
+    async def ask(self, method: str, params: bytes) -> bytes:
+        """Send a request and return the raw JSON of its result.
+
+        Raises:
+            UpstreamError: There is no result.
+        """
+        number, future = self.start(method, params)
+        try:
+            return await future
+        finally:
+            if self.forget(number) and self._closed is None:
+                # Nobody waits any longer: the caller was cancelled, or ran out of time.
+                reason = b'{"requestId":%d,"reason":"the caller no longer waits"}' % number
+                self.notify("notifications/cancelled", reason)
+
+    def notify(self, method: str, params: bytes = b"{}") -> None:
+        """Send a notification."""
+        self._post(notification_frame(method, params))
+
+    def forget(self, number: int) -> bool:
+        """Stop waiting for an answer; return whether it was still awaited."""
+        future = self._pending.pop(number, None)
+        if future is not None:
+            future.cancel()
+        return future is not None
+
+    def reject(self, number: int | None, error: UpstreamError) -> None:
+        """Let the request *number* fail."""
+        future = self._pending.pop(number, None) if number is not None else None
+        if future is not None and not future.done():
+            future.set_exception(error)
+
+    def close(self, reason: str) -> None:
+        """Let everything in flight fail, and all that follows."""
+        if self._closed is None:
+            self._closed = reason
+        pending, self._pending = self._pending, {}
+        for future in pending.values():
+            if not future.done():
+                future.set_exception(UpstreamUnavailable(reason, sent=True))
+
+    def receive(self, line: bytes | TooLong) -> None:
+        """Take one message from the server."""
+        if isinstance(line, TooLong):
+            self._transcript.noise(line.head)
+            problem = f"answered with {line.size} bytes, more than its max_message"
+            self.reject(salvaged_id(line.head, line.tail), UpstreamProtocolError(problem))
+            return
+        try:
+            if line.lstrip()[:1] == b"[":
+                self._receive_batch(line)
+                return
+            message = parse_envelope(line)
+        except Malformed as error:
+            self._transcript.noise(line)
+            problem = f"answered with a message that cannot be read: {error}"
+            self.reject(salvaged_id(line, line), UpstreamProtocolError(problem))
+            return
+        self._dispatch(message, line)
+
+    def _post(self, frame: bytes) -> None:
+        # Nothing waits for it; that the connection is gone, others will notice.
+        with suppress(UpstreamUnavailable):
+            self._send(frame, None)
+
+    def _receive_batch(self, line: bytes) -> None:
+        # Revision 2025-03-26 lets a server put several messages into one array.
+        batch = elements(line)
+        if not batch:
+            raise Malformed("an empty batch")
+        for message in batch:
+            self._dispatch(parse_envelope(message), message)
+
+    def _dispatch(self, message: Envelope, line: bytes) -> None:
+        if message.method:
+            if message.is_request:
+                self._post(reply_frame(message))
+            elif message.method == TOOLS_CHANGED:
+                self._signals.tools_changed()
+            return
+        number = message.answers
+        if number is None or not 0 < number <= self._last_id:
+            self._transcript.noise(line)
+            return
+        future = self._pending.pop(number, None)
+        if future is None or future.done():
+            return  # an answer that came after its caller had left
+        try:
+            future.set_result(result_of(message))
+        except UpstreamError as error:
+            future.set_exception(error)
+
+
+class ChannelSession:
+    """A session over a channel."""
+
+    def __init__(self, channel: Channel, era: Era) -> None:
+        self._channel = channel
+        self._era = era
+
+    @property
+    def era(self) -> Era:
+        """The protocol revision that both sides speak."""
+        return self._era
+
+    async def list_page(self, cursor: str | None, /) -> bytes:
+        """Return one page of `tools/list`; None asks for the first."""
+        return await self._channel.ask("tools/list", self._era.params(cursor_part(cursor)))
+
+    async def call(self, call: ToolCall, /) -> bytes:
+        """Run a tool."""
+        params = self._era.params(call_parts(call), call.meta)
+        return await self._channel.ask("tools/call", params)
+
+
+def cursor_part(cursor: str | None) -> bytes:
+    """Return the members of `tools/list` params."""
+    return b"" if cursor is None else b'"cursor":' + json_bytes(cursor)
+
+
+def call_parts(call: ToolCall) -> bytes:
+    """Return the members of `tools/call` params; the arguments are those very bytes."""
+    return b'"name":%s,"arguments":%s' % (json_bytes(call.name), call.arguments or b"{}")
+
+
+def result_of(message: Envelope) -> bytes:
+    """Return the raw `result` of an answer.
+
+    Raises:
+        UpstreamProtocolError: It is an error, or no answer at all.
+    """
+    error = bytes(message.error)
+    if error not in (b"", b"null"):
+        raise UpstreamProtocolError(f"answered {described(error)}", rpc_error=error)
+    result = bytes(message.result)
+    if not result.startswith(b"{"):
+        raise UpstreamProtocolError("answered with neither a result object nor an error")
+    return result
+
+
+def described(rpc_error: bytes) -> str:
+    """Return a JSON-RPC `error` object in words."""
+    try:
+        parts = members(rpc_error)
+        code, text = (value_of(parts.get(key, b"null")) for key in ("code", "message"))
+    except Malformed:
+        return "with an error that cannot be read"
+    return f"with error {code}: {text}"
+
+
+def error_code(error: UpstreamError) -> int | None:
+    """Return the JSON-RPC code that the server's error carries, or None."""
+    if not isinstance(error, UpstreamProtocolError) or not error.rpc_error:
+        return None
+    try:
+        code = value_of(members(error.rpc_error).get("code", b"null"))
+    except Malformed:
+        return None
+    return code if isinstance(code, int) else None

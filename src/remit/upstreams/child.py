@@ -1,0 +1,187 @@
+"""A server as a child process: started in a group of its own, fed, drained, and never left behind.
+
+start ──▶ running ──▶ stdin closed, SIGTERM to the group ──▶ SIGKILL to the group ──▶ reaped
+             └──▶ exits by itself ────────────────────────────────┘
+"""
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import cast
+
+import anyio
+
+from remit.errors import UpstreamUnavailable
+from remit.model.servers import ServerConfig
+from remit.upstreams.environment import ResolvedServer
+from remit.upstreams.lines import Lines, TooLong
+from remit.upstreams.transcript import Transcript
+
+GRACE = 5.0
+"""Seconds a child has to end after it was asked to (S1.8)."""
+
+_LAST_WORDS = 0.5
+_REAPING = 5.0
+_STDIN, _STDOUT, _STDERR = 0, 1, 2
+
+
+class Child(asyncio.SubprocessProtocol):
+    """A child process: made, then started once."""
+
+    def __init__(self, config: ServerConfig, transcript: Transcript) -> None:
+        self._config = config
+        self._lines = Lines(config.max_message)
+        self._transcript = transcript
+        self._on_line: Callable[[bytes | TooLong], None] | None = None
+        self._on_end: Callable[[str], None] | None = None
+        self._exited = anyio.Event()
+        self._closed = anyio.Event()
+        self._is_stopping = False
+
+    async def start(
+        self,
+        resolved: ResolvedServer,
+        *,
+        on_line: Callable[[bytes | TooLong], None],
+        on_end: Callable[[str], None],
+    ) -> None:
+        """Start the command of *resolved*, without a shell and with no environment but its own.
+
+        Args:
+            resolved: The entry with its values filled in.
+            on_line: Takes every line of its standard output.
+            on_end: Told once, with the reason, when nothing more can come from it.
+
+        Raises:
+            UpstreamUnavailable: It cannot be started.
+        """
+        self._on_line, self._on_end = on_line, on_end
+        try:
+            # Once begun it must be carried through, or a process is left that nobody knows.
+            with anyio.CancelScope(shield=True):
+                await asyncio.get_running_loop().subprocess_exec(
+                    lambda: self,
+                    resolved.command,
+                    *resolved.args,
+                    env=dict(resolved.env),
+                    cwd=resolved.cwd or None,
+                    start_new_session=True,
+                )
+        except (OSError, ValueError) as error:
+            problem = _why_not_started(self._config, resolved, error)
+            raise UpstreamUnavailable(problem) from error
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Take the process over (called by asyncio)."""
+        self._process = cast("asyncio.SubprocessTransport", transport)
+        self._pid = self._process.get_pid()
+        self._stdin = cast("asyncio.WriteTransport", self._process.get_pipe_transport(_STDIN))
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        """Take output (called by asyncio)."""
+        if fd == _STDERR:
+            self._transcript.error_output(data)
+            return
+        for line in self._lines.feed(data):
+            if self._on_line is not None:
+                self._on_line(line)
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
+        """Take note that a pipe was closed (called by asyncio)."""
+        del exc
+        if fd == _STDOUT and not self._exited.is_set():
+            # It may be about to exit, which says more than a closed pipe does.
+            asyncio.get_running_loop().call_later(_LAST_WORDS, self._over)
+
+    def process_exited(self) -> None:
+        """Take note that the process ended (called by asyncio)."""
+        self._exited.set()
+        # What it wrote last is still in the pipes; a grandchild may hold them open for ever.
+        asyncio.get_running_loop().call_later(_LAST_WORDS, self._over)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Take note that process and pipes are gone (called by asyncio)."""
+        del exc
+        self._closed.set()
+        self._over()
+
+    def write(self, frame: bytes) -> None:
+        """Send one line.
+
+        Raises:
+            UpstreamUnavailable: The child takes nothing any more; nothing was sent.
+        """
+        if self._stdin.is_closing():
+            raise UpstreamUnavailable(self._reason())
+        if self._stdin.get_write_buffer_size() > self._config.max_message:
+            raise UpstreamUnavailable("is not reading what it is sent")
+        self._stdin.write(frame + b"\n")
+
+    async def stop(self) -> None:
+        """End the process and its group, and reap it; cannot be cancelled, and is bounded."""
+        self._is_stopping = True
+        with anyio.CancelScope(shield=True):
+            self._stdin.close()
+            self._signal(signal.SIGTERM)
+            with anyio.move_on_after(GRACE):
+                await self._exited.wait()
+                await self._group_gone()
+            self._signal(signal.SIGKILL)
+            with anyio.move_on_after(_REAPING):
+                await self._exited.wait()
+            self._process.close()
+            with anyio.move_on_after(_REAPING):
+                await self._closed.wait()
+
+    async def _group_gone(self) -> None:
+        """Let what the child started end as well, for as long as last words may take."""
+        with anyio.move_on_after(_LAST_WORDS):
+            while self._signal(0):  # noqa: ASYNC110 - nobody reports the end of a grandchild
+                await anyio.sleep(0.02)
+
+    def _signal(self, number: int) -> bool:
+        """Signal the whole group; return whether anything is left of it."""
+        try:
+            os.killpg(self._pid, number)
+        except (ProcessLookupError, PermissionError):
+            return False
+        return True
+
+    def _over(self) -> None:
+        on_end, self._on_end = self._on_end, None
+        if on_end is not None:
+            on_end(self._reason())
+
+    def _reason(self) -> str:
+        code = self._process.get_returncode()
+        if self._is_stopping:
+            return "was stopped"
+        if code is None:
+            return "closed its standard output"
+        last = self._transcript.last_line
+        what = f"exited with code {code}" if code >= 0 else f"was killed by {_signal_name(-code)}"
+        return f"{what}: {last}" if last else what
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _why_not_started(config: ServerConfig, resolved: ResolvedServer, error: Exception) -> str:
+    # The command as written: what was filled into it may be secret.
+    if resolved.cwd and not Path(resolved.cwd).is_dir():
+        return f"cannot start: its cwd {config.cwd!r} is no folder"
+    if isinstance(error, FileNotFoundError):
+        return (
+            f"cannot start: command {config.command!r} was not found; "
+            "install it or give its full path"
+        )
+    if isinstance(error, PermissionError):
+        return f"cannot start: command {config.command!r} may not be executed"
+    reason = error.strerror if isinstance(error, OSError) else str(error)
+    return f"cannot start command {config.command!r}: {reason}"

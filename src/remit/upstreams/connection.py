@@ -1,0 +1,85 @@
+"""Opening a connection within its time, and taking turns on it.
+
+Whoever enters `open_connection` owns the connection: the task that opened it closes it, and no
+other task enters its scopes.
+"""
+
+import math
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import assert_never
+
+import anyio
+
+from remit.errors import UpstreamUnavailable
+from remit.model.servers import Transport
+from remit.upstreams.builtin import open_builtin
+from remit.upstreams.session import Session, Setup
+from remit.upstreams.sse import open_sse
+from remit.upstreams.stdio import open_stdio
+from remit.upstreams.streamable import open_http
+
+
+class Connection:
+    """An open session, and the calls on it.
+
+    Attributes:
+        in_flight: Calls that are under way.
+        last_used: When the last one began or ended, on the event loop's clock.
+    """
+
+    def __init__(self, session: Session, *, most_calls: int) -> None:
+        self.session = session
+        self.in_flight = 0
+        self.last_used = anyio.current_time()
+        self._turns = anyio.Semaphore(most_calls, fast_acquire=True)
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncGenerator[Session]:
+        """Wait until one more call may be under way."""
+        async with self._turns:
+            self.in_flight += 1
+            self.last_used = anyio.current_time()
+            try:
+                yield self.session
+            finally:
+                self.in_flight -= 1
+                self.last_used = anyio.current_time()
+
+
+@asynccontextmanager
+async def open_connection(
+    setup: Setup, first: Callable[[Session], Awaitable[None]]
+) -> AsyncGenerator[Connection]:
+    """Open a connection and do what must come *first* on it, both within its `start_timeout`.
+
+    Raises:
+        UpstreamError: It cannot be opened in that time.
+    """
+    seconds = setup.config.start_timeout
+    with anyio.CancelScope(deadline=anyio.current_time() + seconds) as scope:
+        async with _open_session(setup) as session:
+            await first(session)
+            scope.deadline = math.inf
+            yield Connection(session, most_calls=setup.config.max_concurrency)
+    if scope.cancelled_caught:
+        last = setup.transcript.last_line
+        raise UpstreamUnavailable(
+            f"did not answer within {seconds:g} seconds of its start"
+            + (f": {last}" if last else "")
+        )
+
+
+def _open_session(setup: Setup) -> AbstractAsyncContextManager[Session]:
+    transport = setup.config.transport
+    match transport:
+        case Transport.STDIO:
+            return open_stdio(setup)
+        case Transport.HTTP:
+            return open_http(setup)
+        case Transport.SSE:
+            return open_sse(setup)
+        case Transport.BUILTIN:
+            return open_builtin(setup)
+        case _:
+            assert_never(transport)

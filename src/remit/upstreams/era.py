@@ -1,0 +1,120 @@
+"""The two eras of the protocol, seen from the client's side.
+
+Modern (2026-07-28): every request stands alone and says who asks in `params._meta`. Legacy
+(2024-11-05 to 2025-11-25): an `initialize` handshake opens a session that later requests rely on.
+"""
+
+from dataclasses import dataclass
+from importlib.metadata import version as version_of
+from typing import Self, cast
+
+from mcp_types import CLIENT_CAPABILITIES_META_KEY, CLIENT_INFO_META_KEY, PROTOCOL_VERSION_META_KEY
+from mcp_types.version import (
+    HANDSHAKE_PROTOCOL_VERSIONS,
+    LATEST_HANDSHAKE_VERSION,
+    LATEST_MODERN_VERSION,
+    MODERN_PROTOCOL_VERSIONS,
+)
+
+from remit.errors import UpstreamProtocolError
+from remit.upstreams.wire import Malformed, joined, json_bytes, members, value_of
+
+CLIENT_INFO = json_bytes({"name": "remit", "version": version_of("remit")})
+"""Who we say we are, as JSON."""
+
+INITIALIZE = b'"protocolVersion":%s,"capabilities":{},"clientInfo":%s' % (
+    json_bytes(LATEST_HANDSHAKE_VERSION),
+    CLIENT_INFO,
+)
+"""The members of our `initialize` params. We relay nothing that a server might ask of us."""
+
+_OWN_META = {
+    PROTOCOL_VERSION_META_KEY: json_bytes(LATEST_MODERN_VERSION),
+    CLIENT_INFO_META_KEY: CLIENT_INFO,
+    CLIENT_CAPABILITIES_META_KEY: b"{}",
+}
+_OWN_META_JSON = joined(_OWN_META)
+_PROGRESS_TOKEN = "progressToken"  # noqa: S105 - names no secret
+
+
+@dataclass(frozen=True, slots=True)
+class Era:
+    """The revision spoken on one connection."""
+
+    version: str
+
+    @classmethod
+    def modern(cls) -> Self:
+        """Return the era of self-contained requests."""
+        return cls(LATEST_MODERN_VERSION)
+
+    @classmethod
+    def agreed(cls, initialize_result: bytes) -> Self:
+        """Return the legacy revision that the server chose.
+
+        Raises:
+            UpstreamProtocolError: It chose none that we know.
+        """
+        chosen = _member(initialize_result, "protocolVersion")
+        if chosen not in HANDSHAKE_PROTOCOL_VERSIONS:
+            raise UpstreamProtocolError(
+                f"speaks protocol revision {chosen!r}; remit speaks "
+                f"{', '.join(HANDSHAKE_PROTOCOL_VERSIONS + MODERN_PROTOCOL_VERSIONS)}"
+            )
+        return cls(str(chosen))
+
+    @property
+    def is_modern(self) -> bool:
+        """Whether requests stand alone."""
+        return self.version in MODERN_PROTOCOL_VERSIONS
+
+    def params(self, parts: bytes, meta: bytes = b"") -> bytes:
+        """Return the JSON object of *parts* (its members) with `_meta` as this era wants it.
+
+        Args:
+            parts: JSON members without the braces, or empty.
+            meta: The caller's own `_meta`, a JSON object, or empty. Ours wins where both speak.
+
+        Raises:
+            UpstreamProtocolError: *meta* is not a JSON object.
+        """
+        merged = self._meta(meta)
+        if not merged:
+            return b"{%s}" % parts
+        return b'{%s%s"_meta":%s}' % (parts, b"," if parts else b"", merged)
+
+    def _meta(self, meta: bytes) -> bytes:
+        own = _OWN_META if self.is_modern else {}
+        if meta in (b"", b"{}"):
+            return _OWN_META_JSON if own else b""
+        try:
+            parts = members(meta)
+        except Malformed as error:
+            raise UpstreamProtocolError("the request's _meta is not a JSON object") from error
+        # A token is unique to its sender, and progress is not relayed.
+        kept = {k: v for k, v in parts.items() if k not in _OWN_META and k != _PROGRESS_TOKEN}
+        return joined(kept | own) if kept or own else b""
+
+
+def is_modern_answer(discover_result: bytes) -> bool:
+    """Whether the answer to `server/discover` offers a modern revision that we speak."""
+    versions = _member(discover_result, "supportedVersions")
+    offered = cast("list[object]", versions) if isinstance(versions, list) else []
+    return any(version in MODERN_PROTOCOL_VERSIONS for version in offered)
+
+
+def announces_changes(server_answer: bytes) -> bool:
+    """Whether the answer to `server/discover` promises `tools/list_changed`."""
+    capabilities = _member(server_answer, "capabilities")
+    match capabilities:
+        case {"tools": {"listChanged": True}}:
+            return True
+        case _:
+            return False
+
+
+def _member(data: bytes, key: str) -> object:
+    try:
+        return value_of(members(data).get(key, b"null"))
+    except Malformed:
+        return None

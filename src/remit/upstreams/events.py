@@ -1,0 +1,94 @@
+"""Server-sent events, cut out of a stream of bytes."""
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import dataclass, field
+
+from remit.upstreams.http import HttpAnswer
+from remit.upstreams.lines import Lines, TooLong
+
+EVENT_STREAM = "text/event-stream"
+
+_FIELD_NAME = 16
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One event.
+
+    Attributes:
+        name: `message` unless the server says otherwise.
+        data: Its bytes, or what is left of too many.
+    """
+
+    name: str
+    data: bytes | TooLong = field(repr=False)
+
+
+class Events:
+    """Cuts what is fed to it into events.
+
+    Args:
+        longest: Bytes of one event's data.
+    """
+
+    def __init__(self, longest: int) -> None:
+        self._longest = longest
+        self._lines = Lines(longest + _FIELD_NAME)
+        self._name = ""
+        self._data: list[bytes] = []
+        self._too_long: TooLong | None = None
+
+    def feed(self, data: bytes) -> list[Event]:
+        """Return the events that *data* completes."""
+        events: list[Event] = []
+        for line in self._lines.feed(data):
+            if isinstance(line, TooLong):
+                self._too_long = TooLong(
+                    head=line.head.partition(b":")[2], tail=line.tail, size=line.size
+                )
+            elif line:
+                self._field(line.removeprefix(_BYTE_ORDER_MARK))
+            elif (event := self._take()) is not None:
+                events.append(event)
+        return events
+
+    def _field(self, line: bytes) -> None:
+        name, _, value = line.partition(b":")
+        value = value.removeprefix(b" ")
+        if name == b"event":
+            self._name = value.decode(errors="replace")
+        elif name == b"data":
+            self._data.append(value)
+            size = sum(map(len, self._data))
+            if size > self._longest:
+                whole = b"".join(self._data)
+                self._too_long = TooLong(head=whole[:512], tail=whole[-512:], size=size)
+                self._data = []
+
+    def _take(self) -> Event | None:
+        name, data, too_long = self._name or "message", self._data, self._too_long
+        self._name, self._data, self._too_long = "", [], None
+        if too_long is not None:
+            return Event(name=name, data=too_long)
+        return Event(name=name, data=b"\n".join(data)) if data else None
+
+
+async def events_of(answer: HttpAnswer, longest: int) -> AsyncGenerator[Event]:
+    """Give the events of an answer as they arrive.
+
+    Raises:
+        UpstreamUnavailable: The stream broke off.
+    """
+    events = Events(longest)
+    async with aclosing(answer.chunks()) as chunks:
+        async for chunk in chunks:
+            for event in events.feed(chunk):
+                yield event
+
+
+def is_event_stream(answer: HttpAnswer) -> bool:
+    """Whether the body of an answer is a stream of events."""
+    kind = answer.headers.get("Content-Type", "")
+    return kind.partition(";")[0].strip().lower() == EVENT_STREAM

@@ -1,0 +1,134 @@
+"""All servers behind remit: started together, failing one by one.
+
+open_fleet ──▶ one task a server (upstream.py) ──▶ catalogue, swapped whole at every change
+"""
+
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+
+import anyio
+
+from remit.errors import UpstreamUnavailable
+from remit.model.principals import Principal
+from remit.model.servers import ServerConfig, ServerStatus
+from remit.model.tools import ToolId
+from remit.upstreams.background import open_background
+from remit.upstreams.catalogue import Catalogue
+from remit.upstreams.session import BuiltinServer
+from remit.upstreams.surroundings import Pace, Surroundings
+from remit.upstreams.upstream import Upstream
+
+__all__ = ["BuiltinServer", "Fleet", "Pace", "open_fleet"]
+
+MOST_CONNECTING = 10
+"""Servers that are being connected to at once."""
+
+
+class Fleet:
+    """The servers and what they offer together.
+
+    Attributes:
+        upstreams: By name, in the order of the declaration.
+    """
+
+    def __init__(self, servers: Mapping[str, ServerConfig], around: Surroundings) -> None:
+        self._catalogue = Catalogue()
+        self._swapped = anyio.Event()
+        self.upstreams = {
+            name: Upstream(config, around, on_change=self._swap) for name, config in servers.items()
+        }
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """What is offered now: a value that does not change, replaced when something does."""
+        return self._catalogue
+
+    async def settled(self) -> None:
+        """Wait until the first attempt at every server has ended, one way or another."""
+        for upstream in self.upstreams.values():
+            await upstream.settled.wait()
+
+    async def changed(self, version: int) -> Catalogue:
+        """Wait for a catalogue newer than *version*, and return it."""
+        while self._catalogue.version <= version:
+            await self._swapped.wait()
+        return self._catalogue
+
+    def statuses(self) -> Sequence[ServerStatus]:
+        """Return where every server stands, in the order of the declaration."""
+        return [upstream.status() for upstream in self.upstreams.values()]
+
+    async def invoke(
+        self,
+        tool: ToolId,
+        *,
+        arguments: bytes,
+        meta: bytes,
+        principal: Principal,
+        timeout: float,  # noqa: ASYNC109 - what the port asks for
+    ) -> bytes:
+        """Run a tool and return the raw JSON of its `result`, byte for byte as the server sent it.
+
+        Args:
+            tool: As the catalogue has it.
+            arguments: Raw JSON object.
+            meta: The caller's `_meta` as a raw JSON object, or empty.
+            principal: Whose connection is used where callers do not share one (R27).
+            timeout: Seconds, counted from now.
+
+        Raises:
+            UpstreamUnavailable: The server cannot be reached, or went away.
+            UpstreamTimeout: It did not answer in time.
+            UpstreamProtocolError: It answered with an error, or with nonsense.
+            BadCall: The arguments cannot be put into the server's own words (R30).
+        """
+        upstream = self.upstreams.get(tool.server)
+        if upstream is None:
+            raise UpstreamUnavailable(f"there is no server {tool.server!r}")
+        return await upstream.invoke(
+            tool.name, arguments=arguments, meta=meta, principal=principal, timeout=timeout
+        )
+
+    def _swap(self) -> None:
+        offers = {
+            name: upstream.offer.tools
+            for name, upstream in self.upstreams.items()
+            if upstream.offer is not None
+        }
+        self._catalogue = Catalogue.build(self._catalogue.version + 1, offers)
+        self._swapped.set()
+        self._swapped = anyio.Event()
+
+
+@asynccontextmanager
+async def open_fleet(
+    servers: Mapping[str, ServerConfig],
+    *,
+    builtins: Mapping[str, Callable[[Sequence[str]], BuiltinServer]],
+    environ: Mapping[str, str],
+    unclaimed: Callable[[ServerConfig], str | None],
+    pace: Pace | None = None,
+) -> AsyncGenerator[Fleet]:
+    """Give the fleet of *servers* at once, before any of them is up; leave none running behind.
+
+    Args:
+        servers: By name, in the order of the declaration.
+        builtins: Name of a bundled server to what makes one from its arguments.
+        environ: Where `${NAME}` in an entry is looked up.
+        unclaimed: Why a server's command may not be started, since nobody has claimed its
+            package (R30); None when it may.
+        pace: How often things are tried.
+    """
+    async with open_background() as tasks:
+        around = Surroundings(
+            builtins=builtins,
+            environ=environ,
+            unclaimed=unclaimed,
+            slots=anyio.Semaphore(MOST_CONNECTING),
+            tasks=tasks,
+            pace=pace or Pace(),
+        )
+        fleet = Fleet(servers, around)
+        for upstream in fleet.upstreams.values():
+            tasks.start_soon(upstream.run)
+        yield fleet

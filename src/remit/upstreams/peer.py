@@ -1,0 +1,183 @@
+"""JSON-RPC by POST: one request, and its answer as JSON or at the end of an event stream."""
+
+import itertools
+from collections.abc import Mapping
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, field
+from http import HTTPStatus
+
+import anyio
+from anyio.abc import TaskGroup
+
+from remit.errors import UpstreamError, UpstreamProtocolError, UpstreamUnavailable
+from remit.upstreams.channel import TOOLS_CHANGED, result_of
+from remit.upstreams.events import EVENT_STREAM, Event, events_of, is_event_stream
+from remit.upstreams.http import HttpAnswer, HttpExchange, status_error
+from remit.upstreams.lines import TooLong
+from remit.upstreams.session import Setup
+from remit.upstreams.wire import (
+    Envelope,
+    Malformed,
+    elements,
+    parse_envelope,
+    reply_frame,
+    salvaged_id,
+)
+
+_POST = {"Content-Type": "application/json", "Accept": f"application/json, {EVENT_STREAM}"}
+_GET = {"Accept": EVENT_STREAM, "Cache-Control": "no-store"}
+_CREDENTIALS = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
+_POSTING_LATER = 5.0
+_SHOWN = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What a POST was answered with.
+
+    Attributes:
+        message: The answer to the request, or None when there was none to be found.
+        text: The beginning of a body that was no event stream.
+    """
+
+    status: int
+    headers: Mapping[str, str] = field(repr=False)
+    message: Envelope | None = field(repr=False, default=None)
+    text: bytes = field(repr=False, default=b"")
+
+    def result(self) -> bytes:
+        """Return the raw result.
+
+        Raises:
+            UpstreamError: There is none.
+        """
+        problem = status_error(self.status)
+        if self.message is not None and self.status not in _CREDENTIALS:
+            return result_of(self.message)
+        raise problem or UpstreamProtocolError("answered with a message that cannot be read")
+
+
+class HttpPeer:
+    """The far end of one streamable HTTP connection.
+
+    Attributes:
+        headers: What every request carries beside its own: the session, the revision.
+    """
+
+    def __init__(self, setup: Setup, exchange: HttpExchange, tasks: TaskGroup) -> None:
+        self.headers: Mapping[str, str] = {}
+        self._exchange = exchange
+        self._tasks = tasks
+        self._max_message = setup.config.max_message
+        self._signals = setup.signals
+        self._transcript = setup.transcript
+        self._ids = itertools.count(1)
+
+    def next_id(self) -> int:
+        """Return an id that no request before had."""
+        return next(self._ids)
+
+    async def post(
+        self,
+        frame: bytes,
+        headers: Mapping[str, str],
+        *,
+        number: int | None = None,
+        in_session: bool = True,
+    ) -> Reply:
+        """Send a frame and return what came back; *number* is the id that its answer has.
+
+        The request that opens a session is not part of one (`in_session`).
+
+        Raises:
+            UpstreamError: Nothing whole came back.
+        """
+        sent = {**_POST, **(self.headers if in_session else {}), **headers}
+        async with self._exchange.exchange("POST", sent, frame) as answer:
+            if number is not None and answer.status == HTTPStatus.OK and is_event_stream(answer):
+                message = await self._answer_in_stream(answer, number)
+                return Reply(status=answer.status, headers=answer.headers, message=message)
+            body = await answer.read()
+        message = None if number is None else self._answer_in_body(body, number)
+        return Reply(
+            status=answer.status, headers=answer.headers, message=message, text=body[:_SHOWN]
+        )
+
+    def post_later(self, frame: bytes) -> None:
+        """Send a frame that nobody waits for, and whose failure changes nothing."""
+        if not self._tasks.cancel_scope.cancel_called:
+            self._tasks.start_soon(self._post_quietly, frame)
+
+    async def follow(self, method: str, headers: Mapping[str, str], body: bytes = b"") -> int:
+        """Read a stream of notifications to its end.
+
+        Returns:
+            The status; anything but 200 means that there was no stream.
+
+        Raises:
+            UpstreamUnavailable: It broke off.
+        """
+        sent = {**(_POST if body else _GET), **self.headers, **headers}
+        async with self._exchange.exchange(method, sent, body) as answer:
+            if answer.status == HTTPStatus.OK and not is_event_stream(answer):
+                return HTTPStatus.METHOD_NOT_ALLOWED
+            if answer.status == HTTPStatus.OK:
+                async with aclosing(events_of(answer, self._max_message)) as events:
+                    async for event in events:
+                        self._message(event, None)
+            return answer.status
+
+    async def delete(self) -> None:
+        """Give the session up, if the server has such a thing."""
+        with suppress(UpstreamError):
+            async with self._exchange.exchange("DELETE", self.headers):
+                pass
+
+    async def _post_quietly(self, frame: bytes) -> None:
+        with suppress(UpstreamError), anyio.move_on_after(_POSTING_LATER):
+            await self.post(frame, {})
+
+    async def _answer_in_stream(self, answer: HttpAnswer, number: int) -> Envelope:
+        async with aclosing(events_of(answer, self._max_message)) as events:
+            async for event in events:
+                found = self._message(event, number)
+                if found is not None:
+                    return found
+        raise UpstreamUnavailable("ended its event stream without an answer", sent=True)
+
+    def _answer_in_body(self, body: bytes, number: int) -> Envelope | None:
+        try:
+            # Revision 2025-03-26 lets a server answer with an array.
+            parts = elements(body) if body.lstrip()[:1] == b"[" else [body] if body else []
+            found = [self._take(parse_envelope(part), part, number) for part in parts]
+        except Malformed:
+            return None
+        return next((message for message in found if message is not None), None)
+
+    def _message(self, event: Event, number: int | None) -> Envelope | None:
+        """Take an event; return the answer to *number* if that is what it holds."""
+        data = event.data
+        if isinstance(data, TooLong):
+            if number is not None and salvaged_id(data.head, data.tail) in (number, None):
+                raise UpstreamProtocolError("answered with more bytes than its max_message")
+            self._transcript.noise(data.head)
+            return None
+        try:
+            return self._take(parse_envelope(data), data, number)
+        except Malformed as error:
+            self._transcript.noise(data)
+            if number is not None and salvaged_id(data, data) == number:
+                problem = f"answered with a message that cannot be read: {error}"
+                raise UpstreamProtocolError(problem) from error
+            return None
+
+    def _take(self, message: Envelope, data: bytes, number: int | None) -> Envelope | None:
+        if message.is_request:
+            self.post_later(reply_frame(message))
+        elif message.method == TOOLS_CHANGED:
+            self._signals.tools_changed()
+        elif not message.method:
+            if number is not None and message.may_answer(number):
+                return message
+            self._transcript.noise(data)
+        return None

@@ -1,0 +1,153 @@
+"""Connections to one server, one for each caller (R27).
+
+first call ──▶ opening ──▶ open ──▶ idle for long, or the room is needed ──▶ closed
+                  └── failed: those who wait are told, the next call tries again
+"""
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+import anyio
+import structlog
+from anyio.abc import TaskGroup
+
+from remit.errors import UpstreamError, UpstreamUnavailable
+from remit.upstreams.connection import Connection
+from remit.upstreams.session import Session, Signals
+
+log = structlog.get_logger(__name__)
+
+Key = tuple[str, str]
+"""Tenant and subject of a caller."""
+
+
+class _Entry:
+    """One caller's connection, from the moment it is asked for until it is closed."""
+
+    def __init__(self) -> None:
+        self.ready = anyio.Event()
+        self.signals = Signals()
+        self.connection: Connection | None = None
+        self.problem = "was closed"
+        self.waiting = 0
+
+    @property
+    def is_closing(self) -> bool:
+        """Whether nobody may use it any more."""
+        return self.signals.ended is not None
+
+    @property
+    def idle_since(self) -> float | None:
+        """When it was last used, or None while it is in use or not open yet."""
+        busy = self.connection is None or self.connection.in_flight or self.waiting
+        return None if self.connection is None or busy else self.connection.last_used
+
+
+class Pool:
+    """Opens, reuses and closes the connections.
+
+    Args:
+        server: The server's name, for the log.
+        connect: Opens one more connection, which reports to the signals it is given.
+        tasks: Owns one task for each connection.
+        most: Connections at once; the one that was idle longest makes room.
+        idle: Seconds after which an unused connection is closed.
+    """
+
+    def __init__(
+        self,
+        server: str,
+        connect: Callable[[Signals], AbstractAsyncContextManager[Connection]],
+        *,
+        tasks: TaskGroup,
+        most: int,
+        idle: float,
+    ) -> None:
+        self._server = server
+        self._connect = connect
+        self._tasks = tasks
+        self._most = most
+        self._idle = idle
+        self._entries: dict[Key, _Entry] = {}
+        self._stirred = anyio.Event()
+
+    @asynccontextmanager
+    async def turn(self, key: Key) -> AsyncGenerator[Session]:
+        """Take a turn on the caller's connection, opening it when there is none.
+
+        Raises:
+            UpstreamUnavailable: It cannot be opened; nothing was sent.
+        """
+        entry = await self._entry(key)
+        try:
+            await entry.ready.wait()
+            if entry.connection is None:
+                raise UpstreamUnavailable(entry.problem)
+            async with entry.connection.turn() as session:
+                yield session
+        finally:
+            entry.waiting -= 1
+            self._stir()
+
+    def in_flight(self, key: Key) -> int:
+        """Return how many calls of a caller are under way."""
+        entry = self._entries.get(key)
+        return entry.connection.in_flight if entry is not None and entry.connection else 0
+
+    async def _entry(self, key: Key) -> _Entry:
+        """Return the caller's entry, which is then waited for and so cannot be closed."""
+        while True:
+            entry = self._entries.get(key)
+            if entry is not None and not entry.is_closing:
+                entry.waiting += 1
+                return entry
+            if entry is None and len(self._entries) < self._most:
+                entry = self._entries[key] = _Entry()
+                entry.waiting += 1
+                self._tasks.start_soon(self._own, key, entry)
+                return entry
+            if entry is None:
+                self._make_room()
+            stirred = self._stirred
+            await stirred.wait()
+
+    def _make_room(self) -> None:
+        idle = [
+            (entry.idle_since, entry)
+            for entry in self._entries.values()
+            if entry.idle_since is not None
+        ]
+        if idle and not any(entry.is_closing for entry in self._entries.values()):
+            _, longest = min(idle, key=lambda pair: pair[0])
+            longest.signals.end("made room")
+
+    async def _own(self, key: Key, entry: _Entry) -> None:
+        """Own one connection from its opening to its end."""
+        try:
+            async with self._connect(entry.signals) as connection:
+                entry.connection = connection
+                entry.ready.set()
+                await self._wait_for_end(entry)
+        except UpstreamError as error:
+            entry.problem = str(error)
+        except Exception:
+            # The supervisor of an upstream connection: its fault must not end the others'.
+            log.exception("connection failed", server=self._server)
+            entry.problem = "failed in an unforeseen way; the log tells more"
+        finally:
+            entry.connection = None
+            self._entries.pop(key, None)
+            entry.ready.set()
+            self._stir()
+
+    async def _wait_for_end(self, entry: _Entry) -> None:
+        while not entry.is_closing:
+            since = entry.idle_since
+            left = self._idle if since is None else since + self._idle - anyio.current_time()
+            if left <= 0:
+                entry.signals.end("was idle")
+            await entry.signals.wait_end(left)
+
+    def _stir(self) -> None:
+        self._stirred.set()
+        self._stirred = anyio.Event()

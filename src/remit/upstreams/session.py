@@ -1,0 +1,136 @@
+"""One established conversation with a server, whatever it travels on."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import anyio
+
+from remit.model.servers import ServerConfig
+from remit.upstreams.environment import ResolvedServer
+from remit.upstreams.era import Era
+from remit.upstreams.transcript import Transcript
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """A call in the server's own words.
+
+    Attributes:
+        name: The server's name of the tool, byte for byte.
+        arguments: Raw JSON object.
+        meta: The caller's `_meta` as a raw JSON object, or empty.
+        headers: `Mcp-Param-*`, for transports that have headers.
+    """
+
+    name: str
+    arguments: bytes = field(repr=False)
+    meta: bytes = field(repr=False, default=b"")
+    headers: Mapping[str, str] = field(repr=False, default_factory=dict[str, str])
+
+
+class Session(Protocol):
+    """What every transport offers once a server has answered for the first time.
+
+    Both methods return the raw JSON of `result` as it arrived and have no time limit of their
+    own. When their caller is cancelled, the server is told.
+    """
+
+    @property
+    def era(self) -> Era:
+        """The protocol revision that both sides speak."""
+        ...
+
+    async def list_page(self, cursor: str | None, /) -> bytes:
+        """Return one page of `tools/list`; None asks for the first.
+
+        Raises:
+            UpstreamError: There is no such page.
+        """
+        ...
+
+    async def call(self, call: ToolCall, /) -> bytes:
+        """Run a tool.
+
+        Raises:
+            UpstreamError: There is no result.
+        """
+        ...
+
+
+class BuiltinServer(Protocol):
+    """What a bundled server offers; the objects are those of the protocol."""
+
+    def tools(self) -> Sequence[Mapping[str, object]]:
+        """Return its tools as `tools/list` has them."""
+        ...
+
+    async def call_tool(
+        self, name: str, arguments: Mapping[str, object], /
+    ) -> Mapping[str, object]:
+        """Run a tool and return the `result` of `tools/call`."""
+        ...
+
+
+class Signals:
+    """What a connection tells its owner: the tools changed, or the conversation is over."""
+
+    def __init__(self) -> None:
+        self._stirred = anyio.Event()
+        self._changed = False
+        self._ended: str | None = None
+
+    @property
+    def ended(self) -> str | None:
+        """Why the conversation is over, or None while it goes on."""
+        return self._ended
+
+    def tools_changed(self) -> None:
+        """Say that the list of tools should be read again."""
+        self._changed = True
+        self._stirred.set()
+
+    def end(self, reason: str) -> None:
+        """Say that nothing more will come; the first reason stands."""
+        if self._ended is None:
+            self._ended = reason
+        self._stirred.set()
+
+    def take_changed(self) -> bool:
+        """Return whether the tools changed since the last time this was asked."""
+        changed, self._changed = self._changed, False
+        return changed
+
+    async def wait(self, seconds: float) -> None:
+        """Return at the next signal, or after *seconds*."""
+        if self._changed or self._ended is not None:
+            return
+        self._stirred = anyio.Event()
+        with anyio.move_on_after(seconds):
+            await self._stirred.wait()
+
+    async def wait_end(self, seconds: float) -> bool:
+        """Return whether the conversation ended within *seconds*."""
+        until = anyio.current_time() + seconds
+        while self._ended is None and (left := until - anyio.current_time()) > 0:
+            self._stirred = anyio.Event()
+            with anyio.move_on_after(left):
+                await self._stirred.wait()
+        return self._ended is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setup:
+    """What a transport needs to open one connection.
+
+    Attributes:
+        is_legacy: The server is known to speak the handshake, so asking is left out.
+        make_builtin: Makes a bundled server from its arguments; None when there is none.
+    """
+
+    config: ServerConfig
+    resolved: ResolvedServer
+    transcript: Transcript
+    signals: Signals
+    is_legacy: bool = False
+    make_builtin: Callable[[], BuiltinServer] | None = None

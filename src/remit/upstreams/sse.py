@@ -1,0 +1,128 @@
+"""The old HTTP transport of 2024-11-05: requests by POST, all answers over one event stream."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, asynccontextmanager
+from urllib.parse import urljoin
+
+import anyio
+from anyio.abc import TaskGroup
+
+from remit.errors import UpstreamError, UpstreamUnavailable
+from remit.upstreams.background import open_background
+from remit.upstreams.channel import Channel, ChannelSession
+from remit.upstreams.events import EVENT_STREAM, Event, events_of, is_event_stream
+from remit.upstreams.handshake import initialize
+from remit.upstreams.http import HttpExchange, is_same_origin, open_aiohttp, status_error
+from remit.upstreams.session import Session, Setup
+
+_POSTING = 30.0
+"""Seconds that a POST may take to be accepted; the answer comes over the stream."""
+
+_STREAM = {"Accept": EVENT_STREAM, "Cache-Control": "no-store"}
+_POST = {"Content-Type": "application/json"}
+
+
+@asynccontextmanager
+async def open_sse(setup: Setup) -> AsyncGenerator[Session]:
+    """Open the stream and shake hands.
+
+    Raises:
+        UpstreamError: It cannot be opened, or does not speak the protocol.
+    """
+    resolved = setup.resolved
+    async with (
+        open_aiohttp(setup.config, resolved.url, resolved.headers) as exchange,
+        open_background() as tasks,
+    ):
+        stream = _Stream(setup, exchange, tasks)
+        tasks.start_soon(stream.read)
+        try:
+            await stream.opened
+            era = await initialize(stream.channel)
+            yield ChannelSession(stream.channel, era)
+        finally:
+            stream.channel.close("was stopped")
+
+
+class _Stream:
+    """The two directions of one connection."""
+
+    def __init__(self, setup: Setup, exchange: HttpExchange, tasks: TaskGroup) -> None:
+        self._url = setup.resolved.url
+        self._max_message = setup.config.max_message
+        self._signals = setup.signals
+        self._transcript = setup.transcript
+        self._exchange = exchange
+        self._tasks = tasks
+        self._endpoint = ""
+        self._last_notification: anyio.Event | None = None
+        self.opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.channel = Channel(self._send, transcript=setup.transcript, signals=setup.signals)
+
+    async def read(self) -> None:
+        """Read the stream to its end, which is that of the connection."""
+        try:
+            await self._read()
+            self._end(UpstreamUnavailable("ended its event stream"))
+        except UpstreamError as error:
+            self._end(error)
+
+    async def _read(self) -> None:
+        async with self._exchange.exchange("GET", _STREAM) as answer:
+            if not is_event_stream(answer):
+                raise status_error(answer.status) or UpstreamUnavailable(
+                    "does not answer with an event stream; is `transport: http` meant?"
+                )
+            async with aclosing(events_of(answer, self._max_message)) as events:
+                async for event in events:
+                    self._take(event)
+
+    def _take(self, event: Event) -> None:
+        if event.name == "message":
+            self.channel.receive(event.data)
+        elif event.name == "endpoint" and isinstance(event.data, bytes):
+            target = urljoin(self._url, event.data.decode(errors="replace"))
+            if not is_same_origin(target, self._url):
+                raise UpstreamUnavailable("names an endpoint on another origin")
+            self._endpoint = target
+            if not self.opened.done():
+                self.opened.set_result(None)
+
+    def _end(self, error: UpstreamError) -> None:
+        if not self.opened.done():
+            self.opened.set_exception(error)
+        self.channel.close(str(error))
+        self._signals.end(str(error))
+
+    def _send(self, frame: bytes, number: int | None) -> None:
+        # Requests may overtake one another, but never a notification: `initialized` comes first.
+        before, after = self._last_notification, None
+        if number is None:
+            after = self._last_notification = anyio.Event()
+        self._tasks.start_soon(self._post, frame, number, before, after)
+
+    async def _post(
+        self,
+        frame: bytes,
+        number: int | None,
+        before: anyio.Event | None,
+        after: anyio.Event | None,
+    ) -> None:
+        if before is not None:
+            await before.wait()
+        try:
+            with anyio.fail_after(_POSTING):
+                async with self._exchange.exchange(
+                    "POST", _POST, frame, url=self._endpoint
+                ) as answer:
+                    await answer.read()
+                    problem = status_error(answer.status)
+        except UpstreamError as error:
+            problem = error
+        except TimeoutError:
+            problem = UpstreamUnavailable("does not accept what it is sent", sent=True)
+        if problem is not None:
+            self.channel.reject(number, problem)
+        if after is not None:
+            after.set()

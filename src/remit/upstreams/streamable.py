@@ -1,0 +1,236 @@
+"""Streamable HTTP: one POST a request, in both eras.
+
+modern: every request stands alone and is described by its headers
+legacy: initialize ──▶ session ──(404, or 400 about the session)──▶ initialize once more,
+        by whichever caller comes first, for all
+"""
+
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager, suppress
+from http import HTTPStatus
+
+import anyio
+from mcp.shared.inbound import (
+    MCP_METHOD_HEADER,
+    MCP_NAME_HEADER,
+    MCP_PROTOCOL_VERSION_HEADER,
+    encode_header_value,
+)
+from mcp_types import HEADER_MISMATCH, METHOD_NOT_FOUND, MISSING_REQUIRED_CLIENT_CAPABILITY
+
+from remit.errors import UpstreamError, UpstreamProtocolError, UpstreamUnavailable
+from remit.upstreams.background import open_background
+from remit.upstreams.channel import call_parts, cursor_part, error_code
+from remit.upstreams.era import INITIALIZE, Era, announces_changes, is_modern_answer
+from remit.upstreams.handshake import DISCOVER, LISTEN, LISTEN_PARTS, is_modern_verdict
+from remit.upstreams.http import open_aiohttp, status_error
+from remit.upstreams.peer import HttpPeer, Reply
+from remit.upstreams.session import Session, Setup, ToolCall
+from remit.upstreams.wire import notification_frame, request_frame
+
+SESSION_HEADER = "Mcp-Session-Id"
+
+LISTEN_PAUSE = 5.0
+"""Seconds between two attempts to follow a server's notifications."""
+
+_PROBE = 3.0
+_LEAVING = 1.0
+_MODERN_ONLY = (HEADER_MISMATCH, MISSING_REQUIRED_CLIENT_CAPABILITY)
+_NOT_THIS_TRANSPORT = (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED)
+
+
+@asynccontextmanager
+async def open_http(setup: Setup) -> AsyncGenerator[Session]:
+    """Agree on an era with the server, and follow its notifications while connected.
+
+    Raises:
+        UpstreamError: It cannot be reached, or does not speak the protocol.
+    """
+    resolved = setup.resolved
+    async with (
+        open_aiohttp(setup.config, resolved.url, resolved.headers) as exchange,
+        open_background() as tasks,
+    ):
+        peer = HttpPeer(setup, exchange, tasks)
+        modern = ModernHttp(peer)
+        if not setup.is_legacy and await modern.discover():
+            tasks.start_soon(modern.listen)
+            yield modern
+            return
+        legacy = LegacyHttp(peer)
+        await legacy.open()
+        tasks.start_soon(legacy.listen)
+        try:
+            yield legacy
+        finally:
+            with anyio.move_on_after(_LEAVING, shield=True):
+                await legacy.close()
+
+
+class ModernHttp:
+    """A session in name only: nothing is kept between two requests."""
+
+    def __init__(self, peer: HttpPeer) -> None:
+        self._peer = peer
+        self._announces_changes = False
+
+    @property
+    def era(self) -> Era:
+        """The protocol revision that both sides speak."""
+        return Era.modern()
+
+    async def discover(self) -> bool:
+        """Return whether the server is modern.
+
+        Raises:
+            UpstreamError: It cannot be reached, or refuses our credentials.
+        """
+        number = self._peer.next_id()
+        reply = None
+        with anyio.move_on_after(_PROBE):
+            frame = request_frame(number, DISCOVER, self.era.params(b""))
+            reply = await self._peer.post(frame, self._headers(DISCOVER), number=number)
+        if reply is None:
+            return False
+        try:
+            answer = reply.result()
+        except UpstreamProtocolError as error:
+            return is_modern_verdict(error) or error_code(error) in _MODERN_ONLY
+        except UpstreamUnavailable:
+            if reply.status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+                raise
+            return False
+        self._announces_changes = announces_changes(answer)
+        return is_modern_answer(answer)
+
+    async def list_page(self, cursor: str | None, /) -> bytes:
+        """Return one page of `tools/list`; None asks for the first."""
+        params = self.era.params(cursor_part(cursor))
+        return await self._ask("tools/list", params, self._headers("tools/list"))
+
+    async def call(self, call: ToolCall, /) -> bytes:
+        """Run a tool; a caller that leaves drops the exchange, which cancels it."""
+        headers = self._headers("tools/call")
+        headers[MCP_NAME_HEADER] = encode_header_value(call.name)
+        params = self.era.params(call_parts(call), call.meta)
+        return await self._ask("tools/call", params, {**call.headers, **headers})
+
+    async def listen(self) -> None:
+        """Follow the server's notifications, if it promised any."""
+        while self._announces_changes:
+            number = self._peer.next_id()
+            frame = request_frame(number, LISTEN, self.era.params(LISTEN_PARTS))
+            with suppress(UpstreamError):
+                await self._peer.follow("POST", self._headers(LISTEN), frame)
+            await anyio.sleep(LISTEN_PAUSE)
+
+    async def _ask(self, method: str, params: bytes, headers: Mapping[str, str]) -> bytes:
+        number = self._peer.next_id()
+        frame = request_frame(number, method, params)
+        return (await self._peer.post(frame, headers, number=number)).result()
+
+    def _headers(self, method: str) -> dict[str, str]:
+        return {MCP_PROTOCOL_VERSION_HEADER: self.era.version, MCP_METHOD_HEADER: method}
+
+
+class LegacyHttp:
+    """A session that the server may forget, and that is then opened again once for all callers."""
+
+    def __init__(self, peer: HttpPeer) -> None:
+        self._peer = peer
+        self._era = Era("")
+        self._opened = 0
+        self._opening = anyio.Lock()
+
+    @property
+    def era(self) -> Era:
+        """The protocol revision that both sides speak."""
+        return self._era
+
+    async def open(self) -> None:
+        """Shake hands.
+
+        Raises:
+            UpstreamError: The server cannot be reached, or refuses.
+        """
+        number = self._peer.next_id()
+        frame = request_frame(number, "initialize", b"{%s}" % INITIALIZE)
+        reply = await self._peer.post(frame, {}, number=number, in_session=False)
+        if reply.status in _NOT_THIS_TRANSPORT and reply.message is None:
+            raise UpstreamUnavailable(
+                f"answered HTTP {reply.status} to `initialize`; "
+                "check its url, or say `transport: sse` if that is what it speaks"
+            )
+        self._era = Era.agreed(reply.result())
+        session = reply.headers.get(SESSION_HEADER)
+        self._peer.headers = {
+            MCP_PROTOCOL_VERSION_HEADER: self._era.version,
+            **({SESSION_HEADER: session} if session else {}),
+        }
+        self._opened += 1
+        await self._peer.post(notification_frame("notifications/initialized"), {})
+
+    async def close(self) -> None:
+        """Tell the server that the session is not needed any more."""
+        if SESSION_HEADER in self._peer.headers:
+            await self._peer.delete()
+
+    async def list_page(self, cursor: str | None, /) -> bytes:
+        """Return one page of `tools/list`; None asks for the first."""
+        return await self._ask("tools/list", self._era.params(cursor_part(cursor)))
+
+    async def call(self, call: ToolCall, /) -> bytes:
+        """Run a tool."""
+        return await self._ask("tools/call", self._era.params(call_parts(call), call.meta))
+
+    async def listen(self) -> None:
+        """Follow the server's notifications, if it offers a stream of them."""
+        while True:
+            try:
+                status = await self._peer.follow("GET", {})
+            except UpstreamError:
+                status = HTTPStatus.OK
+            if status == HTTPStatus.METHOD_NOT_ALLOWED or SESSION_HEADER not in self._peer.headers:
+                return
+            await anyio.sleep(LISTEN_PAUSE)
+
+    async def _ask(self, method: str, params: bytes) -> bytes:
+        opened = self._opened
+        reply = await self._post(method, params)
+        if not self._is_session_lost(reply):
+            return reply.result()
+        # The server does not know the session, so it has not run the request.
+        async with self._opening:
+            if self._opened == opened:
+                await self.open()
+        reply = await self._post(method, params)
+        if self._is_session_lost(reply):
+            raise UpstreamUnavailable("forgets the sessions that it opens")
+        return reply.result()
+
+    async def _post(self, method: str, params: bytes) -> Reply:
+        number = self._peer.next_id()
+        try:
+            return await self._peer.post(request_frame(number, method, params), {}, number=number)
+        except anyio.get_cancelled_exc_class():
+            # Unlike in the modern era, a dropped exchange cancels nothing.
+            reason = b'{"requestId":%d,"reason":"the caller no longer waits"}' % number
+            self._peer.post_later(notification_frame("notifications/cancelled", reason))
+            raise
+
+    def _is_session_lost(self, reply: Reply) -> bool:
+        if SESSION_HEADER not in self._peer.headers:
+            return False
+        if reply.status == HTTPStatus.NOT_FOUND:
+            return not _is_method_unknown(reply)
+        return reply.status == HTTPStatus.BAD_REQUEST and b"session" in reply.text.lower()
+
+
+def _is_method_unknown(reply: Reply) -> bool:
+    if reply.message is None or status_error(reply.status) is None:
+        return False
+    try:
+        reply.result()
+    except UpstreamError as error:
+        return error_code(error) == METHOD_NOT_FOUND
+    return False

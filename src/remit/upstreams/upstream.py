@@ -1,0 +1,327 @@
+"""One server behind us: connected, listed, watched, and connected again when it is lost.
+
+starting ──▶ ready ──▶ starting (lost: the tools stay while one attempt is made)
+    │          ▲            │
+    └──▶ failed ◀───────────┘   the reason is shown; tried again after a pause
+disabled: by the declaration, or since a variable it needs is missing
+"""
+
+import math
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+from typing import Never
+
+import anyio
+import structlog
+
+from remit.errors import (
+    UpstreamError,
+    UpstreamProtocolError,
+    UpstreamTimeout,
+    UpstreamUnavailable,
+)
+from remit.model.principals import Principal
+from remit.model.servers import ServerConfig, ServerState, ServerStatus, Transport
+from remit.upstreams.connection import Connection, open_connection
+from remit.upstreams.environment import MissingVariable, resolve
+from remit.upstreams.era import Era
+from remit.upstreams.listing import read_tools
+from remit.upstreams.offer import Offer, build_offer
+from remit.upstreams.pool import Pool
+from remit.upstreams.session import Session, Setup, Signals
+from remit.upstreams.surroundings import Surroundings
+from remit.upstreams.transcript import Transcript, secrets_of
+
+log = structlog.get_logger(__name__)
+
+
+class Upstream:
+    """A server of the declaration, supervised by the task that runs `run`.
+
+    Attributes:
+        settled: Set after the first attempt to connect, however it ended.
+        offer: The tools it offers now; None while it is not up.
+    """
+
+    def __init__(
+        self, config: ServerConfig, around: Surroundings, *, on_change: Callable[[], None]
+    ) -> None:
+        self._config = config
+        self._around = around
+        self._on_change = on_change
+        self._state = ServerState.STARTING
+        self._reason = ""
+        self._moved = anyio.Event()
+        self._connection: Connection | None = None
+        self._signals: Signals | None = None
+        self._ready_since = math.inf
+        self._era: Era | None = None
+        self._probe_is_fatal = False
+        self._transcript: Transcript | None = None
+        self._relist_note = ""
+        self._pool = None if config.is_shared else self._new_pool()
+        self.settled = anyio.Event()
+        self.offer: Offer | None = None
+
+    def status(self) -> ServerStatus:
+        """Return where the server stands, for people."""
+        transcript = self._transcript or Transcript()
+        offer = self.offer or Offer()
+        notes = (*offer.notes, self._relist_note, *transcript.notes)
+        return ServerStatus(
+            name=self._config.name,
+            transport=self._config.transport,
+            state=self._state,
+            reason=self._reason,
+            tools=len(offer.tools),
+            protocol=self._era.version if self._era is not None else "",
+            stderr_tail=transcript.tail,
+            notes=tuple(transcript.redacted(note) for note in notes if note),
+        )
+
+    async def run(self) -> None:
+        """Keep the server connected until cancelled, or until it is clear that it cannot be."""
+        refusal = self._refusal()
+        if refusal is not None:
+            self._move(*refusal)
+            return
+        pace = self._around.pace
+        pause = pace.pause
+        while True:
+            try:
+                await self._live()
+            except MissingVariable as error:
+                self._move(ServerState.DISABLED, str(error))
+                self._publish(None)
+                return
+            except UpstreamError as error:
+                self._lost(str(error))
+            except Exception as error:
+                # The supervisor of an upstream connection: its fault must not end the others'.
+                log.exception("server failed", server=self._config.name)
+                self._lost(f"failed in an unforeseen way: {type(error).__name__}")
+            if self._was_steady():
+                pause = pace.pause
+            await anyio.sleep(pause)
+            pause = min(2 * pause, pace.longest_pause)
+
+    async def invoke(
+        self,
+        tool: str,
+        *,
+        arguments: bytes,
+        meta: bytes,
+        principal: Principal,
+        timeout: float,  # noqa: ASYNC109 - what the port asks for
+    ) -> bytes:
+        """Run a tool and return the raw `result`.
+
+        Raises:
+            UpstreamError: There is none; the text names the server.
+            BadCall: The arguments cannot be put into the server's own words.
+        """
+        try:
+            return await self._invoke(
+                tool, arguments=arguments, meta=meta, principal=principal, seconds=timeout
+            )
+        except UpstreamError as error:
+            if isinstance(error, UpstreamUnavailable) and self._signals is not None:
+                self._signals.tools_changed()  # is it still there?
+            error.args = (f"server {self._config.name!r} {error}",)
+            raise
+
+    async def _invoke(
+        self, tool: str, *, arguments: bytes, meta: bytes, principal: Principal, seconds: float
+    ) -> bytes:
+        sent = False
+        with anyio.move_on_after(seconds):
+            route = self.offer.routes.get(tool) if self.offer is not None else None
+            if route is None:
+                raise UpstreamUnavailable(self._reason or f"offers no tool {tool!r} now")
+            call = route.call(arguments, meta)
+            async with self._turn(principal) as session:
+                sent = True
+                return await session.call(call)
+        raise UpstreamTimeout(self._why_late(principal, seconds, sent=sent), sent=sent)
+
+    @asynccontextmanager
+    async def _turn(self, principal: Principal) -> AsyncGenerator[Session]:
+        """Take a turn on the connection that the caller uses (R27)."""
+        if self._pool is not None:
+            async with self._pool.turn(_key(principal)) as session:
+                yield session
+            return
+        while self._connection is None:
+            if self._state in (ServerState.FAILED, ServerState.DISABLED):
+                raise UpstreamUnavailable(self._reason)
+            await self._moved.wait()
+        async with self._connection.turn() as session:
+            yield session
+
+    def _why_late(self, principal: Principal, seconds: float, *, sent: bool) -> str:
+        if self._pool is not None:
+            others = self._pool.in_flight(_key(principal))
+        else:
+            others = self._connection.in_flight if self._connection is not None else 0
+        late = f"did not answer within {seconds:g} seconds"
+        if not sent:
+            return f"{late}: upstream busy, the call was not sent"
+        return f"{late}: upstream busy with {others} more" if others else late
+
+    def _refusal(self) -> tuple[ServerState, str] | None:
+        if not self._config.enabled:
+            return ServerState.DISABLED, "disabled in the declaration"
+        if not self._config.allow_unclaimed:
+            reason = self._around.unclaimed(self._config)
+            if reason is not None:
+                return ServerState.FAILED, reason
+        return None
+
+    async def _live(self) -> Never:
+        """Connect, and stay so until the connection is lost.
+
+        Raises:
+            UpstreamError: Why it was lost, or never came to be.
+            MissingVariable: It cannot even be tried.
+        """
+        signals = Signals()
+        offer = Offer()
+
+        async def read(session: Session) -> None:
+            nonlocal offer
+            offer = await self._read_offer(session)
+
+        async with AsyncExitStack() as slot:
+            await slot.enter_async_context(self._around.slots)
+            try:
+                async with self._open(signals, read) as connection:
+                    await slot.aclose()
+                    self._ready(connection, signals, offer)
+                    try:
+                        await self._watch(connection, signals)
+                    finally:
+                        self._connection = self._signals = None  # closing takes a while
+            finally:
+                if self._era is None:
+                    # Some servers end when the first thing they hear is not `initialize`.
+                    self._probe_is_fatal = not self._probe_is_fatal and signals.ended is not None
+        raise UpstreamUnavailable(signals.ended or "was lost")
+
+    async def _watch(self, connection: Connection, signals: Signals) -> None:
+        """Keep the list of tools current until the connection ends.
+
+        Raises:
+            UpstreamUnavailable: The list could not be read any more, twice.
+        """
+        pace = self._around.pace
+        interval = pace.relist if self._config.transport is Transport.HTTP else math.inf
+        failures = 0
+        while signals.ended is None:
+            await signals.wait(pace.second_look if failures else interval)
+            if signals.ended is not None:
+                return
+            signals.take_changed()
+            try:
+                await self._relist(connection.session)
+                failures = 0
+            except UpstreamUnavailable:
+                failures += 1
+                if failures > 1:
+                    raise
+            await signals.wait_end(pace.relist_pause)
+
+    async def _relist(self, session: Session) -> None:
+        self._relist_note = ""
+        try:
+            with anyio.fail_after(self._config.start_timeout):
+                offer = await self._read_offer(session)
+        except TimeoutError:
+            # A busy server is not a dead one.
+            self._relist_note = "its tools could not be read again: it did not answer in time"
+        except UpstreamProtocolError as error:
+            self._relist_note = f"its tools could not be read again: it {error}"
+        else:
+            self._publish(offer)
+
+    async def _read_offer(self, session: Session) -> Offer:
+        listed, notes = await read_tools(session)
+        has_headers = self._config.transport is Transport.HTTP and session.era.is_modern
+        return build_offer(self._config, listed, notes=notes, has_headers=has_headers)
+
+    @asynccontextmanager
+    async def _open(
+        self, signals: Signals, first: Callable[[Session], Awaitable[None]]
+    ) -> AsyncGenerator[Connection]:
+        """Open a connection with the entry's values as they are now."""
+        resolved = resolve(self._config, self._around.environ)
+        if self._transcript is None:
+            self._transcript = Transcript(secrets_of(self._config, resolved))
+        make = self._around.builtins.get(self._config.builtin)
+        is_legacy = self._probe_is_fatal or (self._era is not None and not self._era.is_modern)
+        setup = Setup(
+            config=self._config,
+            resolved=resolved,
+            transcript=self._transcript,
+            signals=signals,
+            is_legacy=is_legacy,
+            make_builtin=None if make is None else partial(make, resolved.args),
+        )
+        async with open_connection(setup, first) as connection:
+            yield connection
+
+    def _new_pool(self) -> Pool:
+        # The connection that lists the tools is one of the server's children.
+        return Pool(
+            self._config.name,
+            lambda signals: self._open(signals, _nothing_first),
+            tasks=self._around.tasks,
+            most=max(1, self._config.max_children - 1),
+            idle=self._around.pace.idle,
+        )
+
+    def _ready(self, connection: Connection, signals: Signals, offer: Offer) -> None:
+        self._connection = connection
+        self._signals = signals
+        self._era = connection.session.era
+        self._ready_since = anyio.current_time()
+        log.info("server ready", server=self._config.name, tools=len(offer.tools))
+        self._publish(offer)
+        self._move(ServerState.READY, "")
+
+    def _was_steady(self) -> bool:
+        since, self._ready_since = self._ready_since, math.inf
+        return anyio.current_time() - since > self._around.pace.steady
+
+    def _lost(self, problem: str) -> None:
+        """Take note that there is no connection; tools go when a second attempt failed as well."""
+        reason = self._transcript.redacted(problem) if self._transcript is not None else problem
+        if self._state is ServerState.READY:
+            log.warning("server lost", server=self._config.name, reason=reason)
+            self._move(ServerState.STARTING, reason)
+            return
+        if self._state is not ServerState.FAILED or reason != self._reason:
+            log.warning("server failed", server=self._config.name, reason=reason)
+        self._era = None
+        self._move(ServerState.FAILED, reason)
+        self._publish(None)
+
+    def _move(self, state: ServerState, reason: str) -> None:
+        self._state, self._reason = state, reason
+        if state is not ServerState.STARTING:
+            self.settled.set()
+        self._moved.set()
+        self._moved = anyio.Event()
+
+    def _publish(self, offer: Offer | None) -> None:
+        before, self.offer = self.offer, offer
+        if (before and before.tools) != (offer and offer.tools):
+            self._on_change()
+
+
+async def _nothing_first(session: Session) -> None:
+    del session
+
+
+def _key(principal: Principal) -> tuple[str, str]:
+    return principal.tenant, principal.subject
