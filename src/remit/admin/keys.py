@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Final, Protocol
 
 from remit.errors import BadCall, NotFound
@@ -54,8 +54,9 @@ async def make_key(
     """Store a new key and return it with its text.
 
     Raises:
-        NotFound: The role is not declared; the text names the nearest ones.
-        BadCall: The name does not do, or neither role nor admin is given.
+        NotFound: The role is not declared; the text names those that are.
+        BadCall: The name does not do, it would have expired, or not exactly one of role and
+            admin is given.
     """
     if not name or len(name) > LONGEST_NAME or not name.isprintable() or name != name.strip():
         raise BadCall(f"a key's name is 1 to {LONGEST_NAME} printable characters, not {name!r}")
@@ -82,7 +83,7 @@ async def make_key(
 
 
 def parse_expiry(text: str, now: datetime) -> datetime:
-    """Return the time that *text* means: a span such as `30d`, `12h`, or an ISO 8601 time.
+    """Return the time in UTC that *text* means: a span such as `30d`, or an ISO 8601 time.
 
     Raises:
         BadCall: It is neither.
@@ -91,12 +92,13 @@ def parse_expiry(text: str, now: datetime) -> datetime:
     if number.isdecimal() and unit in _UNITS:
         try:
             return now + timedelta(**{_UNITS[unit]: int(number)})
-        except OverflowError:
-            raise BadCall(f"{text!r} is too far away") from None
+        except (OverflowError, ValueError):  # beyond the calendar, or thousands of digits
+            raise BadCall(f"{text[:LONGEST_NAME]!r} is too far away") from None
     try:
         moment = datetime.fromisoformat(text)
-    except ValueError:
+        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    except (OverflowError, ValueError):
         raise BadCall(
-            f"{text!r} is no time: write a span such as 30d or 12h, or 2027-01-31T12:00:00+00:00"
+            f"{text[:LONGEST_NAME]!r} is no time: "
+            "write a span such as 30d or 12h, or 2027-01-31T12:00:00+00:00"
         ) from None
-    return moment if moment.tzinfo is not None else moment.replace(tzinfo=now.tzinfo)

@@ -5,10 +5,14 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Final, Protocol
 
-from remit.errors import Unauthenticated
-from remit.identity.api_keys import hash_secret, is_secret, parse_key_text
+import structlog
+
+from remit.errors import StorageUnavailable, Unauthenticated
+from remit.identity.api_keys import KeyText, hash_secret, is_secret, parse_key_text
 from remit.model.keys import Key
 from remit.model.principals import Principal, PrincipalKind
+
+log = structlog.get_logger(__name__)
 
 MOST_VERIFIED: Final = 4096
 """Verified keys kept in memory; beyond it the memory starts anew."""
@@ -17,6 +21,7 @@ TOUCH_EVERY: Final = timedelta(minutes=1)
 """How exact `last used` is."""
 
 _NOBODY: Final = hash_secret("nobody")
+_REFUSAL: Final = "this key does not hold: unknown, wrong, expired or revoked"
 
 
 class KeyStore(Protocol):
@@ -57,34 +62,41 @@ class Authenticator:
         """
         if not credential:
             raise Unauthenticated("send a key: 'Authorization: Bearer rmt_…' or 'X-API-Key: rmt_…'")
-        digest = hashlib.sha256(credential.encode("utf-8", "surrogateescape")).digest()
+        text = parse_key_text(credential)
+        if text is None:
+            raise Unauthenticated(_REFUSAL)
+        digest = hashlib.sha256(credential.encode()).digest()
+        # forget() puts another memory in place, so that what is being verified from a row read
+        # before it is not remembered after it.
+        verified = self._verified
+        remembered = verified.get(digest)
+        key, principal = remembered if remembered is not None else await self._verify(text)
         now = self._now()
-        remembered = self._verified.get(digest)
-        if remembered is None:
-            remembered = await self._verify(credential)
-            if len(self._verified) >= MOST_VERIFIED:
-                self._verified = {}
-            self._verified[digest] = remembered
-        key, principal = remembered
         if not key.holds_at(now):
-            raise Unauthenticated("this key does not hold: unknown, wrong, expired or revoked")
+            raise Unauthenticated(_REFUSAL)
+        if remembered is None:
+            if len(verified) >= MOST_VERIFIED:
+                verified.clear()
+            verified[digest] = (key, principal)
         await self._touch(key, now)
         return principal
 
-    async def _verify(self, credential: str) -> tuple[Key, Principal]:
-        text = parse_key_text(credential)
-        key = await self._keys.find(text.id) if text is not None else None
-        stored = key.secret_hash if key is not None else _NOBODY
-        matches = is_secret(text.secret if text is not None else "", stored)
+    async def _verify(self, text: KeyText) -> tuple[Key, Principal]:
+        key = await self._keys.find(text.id)
+        matches = is_secret(text.secret, key.secret_hash if key is not None else _NOBODY)
         if key is None or not matches:
-            raise Unauthenticated("this key does not hold: unknown, wrong, expired or revoked")
+            raise Unauthenticated(_REFUSAL)
         return key, principal_of(key)
 
     async def _touch(self, key: Key, now: datetime) -> None:
         last = self._touched.get(key.id)
-        if last is None or now - last >= TOUCH_EVERY:
-            self._touched[key.id] = now
+        if last is not None and now - last < TOUCH_EVERY:
+            return
+        self._touched[key.id] = now
+        try:
             await self._keys.touch(key.id, now)
+        except StorageUnavailable as error:  # no reason to refuse a key that holds
+            log.warning("use of a key cannot be noted", key=key.name, error=str(error))
 
 
 def principal_of(key: Key) -> Principal:
