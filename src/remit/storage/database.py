@@ -2,9 +2,15 @@
 
 SQLite through aiosqlite (write-ahead log: readers never wait for the writer), PostgreSQL through
 psycopg. Transactions are short and never span a call to an upstream.
+
+A transaction is never cancelled half-way, since that would cost its connection (and with aiosqlite
+can hang: omnilib/aiosqlite#369). Its bounds are the database's own: waiting for a lock, running a
+statement, and for PostgreSQL a last limit in case the network swallows the answer.
 """
 
+import math
 import os
+import time
 from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -12,6 +18,7 @@ from typing import Final
 
 import anyio
 from sqlalchemy import URL, Connection, event, make_url
+from sqlalchemy.connectors.asyncio import AsyncAdapt_dbapi_connection
 from sqlalchemy.exc import (
     ArgumentError,
     DataError,
@@ -22,7 +29,7 @@ from sqlalchemy.exc import (
     StatementError,
 )
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
-from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
+from sqlalchemy.pool import ConnectionPoolEntry
 
 from remit.errors import StartupError, StorageUnavailable
 from remit.storage.schema import is_current, migrate
@@ -30,13 +37,14 @@ from remit.storage.schema import is_current, migrate
 PATIENCE: Final = 5.0
 """Seconds to wait for a lock that another process holds, and for a connection."""
 
-LONGEST_WRITE: Final = 15.0
-"""Seconds one write transaction may take, waiting for locks included."""
+LONGEST_STATEMENT: Final = 30.0
+"""Seconds one statement may run; a search through everything is the longest."""
 
-LONGEST_READ: Final = 60.0
-"""Seconds one read may take; a search through everything is the longest."""
+LONGEST_TRANSACTION: Final = 60.0
+"""Seconds after which a PostgreSQL server that answers nothing is given up."""
 
 _BETWEEN_ATTEMPTS: Final = 0.05
+_STEPS_BETWEEN_LOOKS: Final = 100_000  # of SQLite's machine: about a millisecond
 _DRIVERS: Final = {
     "sqlite": "sqlite+aiosqlite",
     "sqlite+aiosqlite": "sqlite+aiosqlite",
@@ -60,21 +68,14 @@ class Database:
         name: For messages; holds no credentials.
     """
 
-    def __init__(
-        self,
-        engine: AsyncEngine,
-        *,
-        longest_write: float = LONGEST_WRITE,
-        longest_read: float = LONGEST_READ,
-    ) -> None:
+    def __init__(self, engine: AsyncEngine) -> None:
         self.name = _name(engine.url)
         self.engine = engine
         # a transaction that takes SQLite's write lock only at its first write can find that
         # somebody else wrote since it began, and then no waiting helps
         self._writer = engine.execution_options(remit_begin="BEGIN IMMEDIATE")
         self._durable = self._writer.execution_options(remit_synchronous="FULL")
-        self._longest_write = longest_write
-        self._longest_read = longest_read
+        self._longest = math.inf if engine.dialect.name == "sqlite" else LONGEST_TRANSACTION
 
     @asynccontextmanager
     async def reading(self) -> AsyncGenerator[AsyncConnection]:
@@ -83,15 +84,12 @@ class Database:
         Raises:
             StorageUnavailable: The database cannot be used.
         """
-        with _plainly(self.name), anyio.fail_after(self._longest_read):
-            async with self.engine.begin() as connection:
-                yield connection
+        async with self._transaction(self.engine) as connection:
+            yield connection
 
     @asynccontextmanager
     async def writing(self, *, durable: bool = False) -> AsyncGenerator[AsyncConnection]:
         """Lend a connection in a write transaction, committed unless the block raises.
-
-        The block is not cancelled from outside, only by its own time limit.
 
         Args:
             durable: Whether the commit must survive the loss of power, not only of the process.
@@ -100,8 +98,12 @@ class Database:
             StorageUnavailable: The database cannot be used.
             sqlalchemy.exc.StatementError: The values do not fit the table.
         """
-        engine = self._durable if durable else self._writer
-        with _plainly(self.name), anyio.fail_after(self._longest_write, shield=True):
+        async with self._transaction(self._durable if durable else self._writer) as connection:
+            yield connection
+
+    @asynccontextmanager
+    async def _transaction(self, engine: AsyncEngine) -> AsyncGenerator[AsyncConnection]:
+        with _plainly(self.name), anyio.fail_after(self._longest, shield=True):
             async with engine.begin() as connection:
                 yield connection
 
@@ -122,7 +124,8 @@ async def open_database(url: str, *, patience: float = PATIENCE) -> AsyncGenerat
         _make_private_file(Path(parsed.database or ""))
     engine = _engine(parsed, patience)
     try:
-        await _prepare(engine, patience)
+        with anyio.CancelScope(shield=True):
+            await _prepare(engine, patience)
         yield Database(engine)
     finally:
         with anyio.CancelScope(shield=True):
@@ -166,26 +169,55 @@ def _engine(url: URL, patience: float) -> AsyncEngine:
     if url.drivername == "sqlite+aiosqlite":
         # isolation_level None: Python begins no transactions of its own, `_begin` below does
         engine = create_async_engine(
-            url, connect_args={"timeout": patience, "isolation_level": None}
+            url,
+            pool_timeout=patience,
+            connect_args={"timeout": patience, "isolation_level": None},
         )
         event.listen(engine.sync_engine, "connect", _set_up_sqlite)
         event.listen(engine.sync_engine, "begin", _begin_sqlite)
         return engine
     try:
-        return create_async_engine(
-            url, pool_pre_ping=True, connect_args={"connect_timeout": max(1, round(patience))}
+        engine = create_async_engine(
+            url,
+            pool_pre_ping=True,
+            pool_timeout=patience,
+            connect_args={"connect_timeout": max(1, round(patience))},
         )
     except ModuleNotFoundError as error:
         raise StartupError(
             "PostgreSQL needs the driver psycopg: install remit[postgres]"
         ) from error
 
+    def set_up(connection: AsyncAdapt_dbapi_connection, _: ConnectionPoolEntry) -> None:
+        cursor = connection.cursor()
+        cursor.execute(f"SET lock_timeout = {max(1, round(patience * 1000))}")
+        cursor.execute(f"SET statement_timeout = {round(LONGEST_STATEMENT * 1000)}")
+        cursor.close()
+        connection.commit()
 
-def _set_up_sqlite(connection: PoolProxiedConnection, _: ConnectionPoolEntry) -> None:
+    event.listen(engine.sync_engine, "connect", set_up)
+    return engine
+
+
+class _Deadline:
+    """When the statement that runs on a connection has to be over."""
+
+    def __init__(self) -> None:
+        self.at = math.inf
+
+    def is_over(self) -> bool:
+        return time.monotonic() > self.at
+
+
+def _set_up_sqlite(connection: AsyncAdapt_dbapi_connection, entry: ConnectionPoolEntry) -> None:
     cursor = connection.cursor()
     cursor.execute("PRAGMA journal_mode=WAL")
     cursor.execute("PRAGMA foreign_keys=ON")
     cursor.close()
+    entry.info["remit_deadline"] = deadline = _Deadline()
+    connection.run_async(
+        lambda driver: driver.set_progress_handler(deadline.is_over, _STEPS_BETWEEN_LOOKS)
+    )
 
 
 def _begin_sqlite(connection: Connection) -> None:
@@ -194,6 +226,7 @@ def _begin_sqlite(connection: Connection) -> None:
     if connection.info.get("remit_synchronous") != synchronous:
         connection.exec_driver_sql(f"PRAGMA synchronous={synchronous}")
         connection.info["remit_synchronous"] = synchronous
+    connection.info["remit_deadline"].at = time.monotonic() + LONGEST_STATEMENT
     connection.exec_driver_sql(options.get("remit_begin", "BEGIN"))
 
 

@@ -1,0 +1,236 @@
+"""In-memory stores, which pass the same contract suite as the real ones (`tests/storage`)."""
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from remit.errors import AuditUnavailable, BadCall, Conflict, NotFound
+from remit.model.events import AuditEvent, AuditQuery, EventKind
+from remit.model.keys import Key
+from remit.model.principals import DEFAULT_TENANT
+from remit.model.revisions import Revision
+from remit.storage.revisions import digest_of
+
+_SOME_TIME = datetime(2026, 11, 27, 12, 0, tzinfo=UTC)
+
+
+def sample_event(number: int = 0, **changes: object) -> AuditEvent:
+    """Return an event like those of a successful call; a higher *number* is a later one.
+
+    Args:
+        number: Below 2**48; equal numbers give equal ids.
+        changes: Fields that differ.
+    """
+    event = AuditEvent(
+        id=str(uuid.UUID(int=(number << 80) | (0x7 << 76) | (0x2 << 62))),
+        kind=EventKind.FINISHED,
+        call_id=f"call-{number}",
+        time=_SOME_TIME,
+        tenant=DEFAULT_TENANT,
+        principal="key:ci",
+        role="backend_developer",
+        server="git",
+        tool="git_status",
+        decision="allow",
+        layer="ceiling",
+        rule="roles.backend_developer.tools.git[0]",
+        revision=1,
+        outcome="ok",
+        ms=1.5,
+        arguments='{"repository":"."}',
+        arguments_size=18,
+        result='{"content":[]}',
+        result_size=14,
+    )
+    return replace(event, **changes)
+
+
+class InMemoryAudit:
+    """An audit in a list.
+
+    Attributes:
+        available: Set it to False, and nothing can be recorded.
+    """
+
+    def __init__(self) -> None:
+        self.available = True
+        self._events: dict[str, AuditEvent] = {}
+
+    @property
+    def events(self) -> Sequence[AuditEvent]:
+        """Everything recorded, oldest first."""
+        return list(self._events.values())
+
+    async def record(self, event: AuditEvent) -> None:
+        """Keep *event*; one that is there already stays as it is.
+
+        Raises:
+            AuditUnavailable: `available` is False.
+        """
+        if not self.available:
+            raise AuditUnavailable("the call cannot be recorded: the test says so")
+        self._events.setdefault(event.id, event)
+
+    async def search(self, query: AuditQuery) -> Sequence[AuditEvent]:
+        """Return the last event of each call that matches, newest first.
+
+        Raises:
+            BadCall: `before` is no event id.
+        """
+        ended = {
+            (event.tenant, event.call_id)
+            for event in self.events
+            if event.kind is not EventKind.INVOKED
+        }
+        before = None if query.before is None else _event_id(query.before)
+        rows = [
+            event
+            for event in self.events
+            if (event.kind is not EventKind.INVOKED or (event.tenant, event.call_id) not in ended)
+            and _matches(event, query)
+            and (before is None or event.id < before)
+        ]
+        return sorted(rows, key=lambda event: event.id, reverse=True)[: query.limit]
+
+    async def after(
+        self, tenant: str, seq: int, limit: int = 1000
+    ) -> Sequence[tuple[int, AuditEvent]]:
+        """Return all events with a number above *seq*, lowest first."""
+        numbered = enumerate(self.events, start=1)
+        return [(n, event) for n, event in numbered if n > seq and event.tenant == tenant][:limit]
+
+    async def flush(self) -> None:
+        """Do nothing: there is nowhere further to go."""
+
+
+def _event_id(given: str) -> str:
+    try:
+        return str(uuid.UUID(given))
+    except ValueError:
+        raise BadCall(f"{given!r} is no event id") from None
+
+
+def _matches(event: AuditEvent, query: AuditQuery) -> bool:
+    exact = ("tenant", "principal", "server", "tool", "decision", "outcome", "code")
+    wanted = {name: getattr(query, name) for name in exact}
+    if any(value not in (None, getattr(event, name)) for name, value in wanted.items()):
+        return False
+    if query.role is not None and query.role not in event.role.split(","):
+        return False
+    if query.since is not None and event.time < query.since:
+        return False
+    if query.until is not None and event.time >= query.until:
+        return False
+    return query.text is None or _mentions(event, query.text)
+
+
+def _mentions(event: AuditEvent, words: str) -> bool:
+    searched = (event.tool, event.server, event.principal, event.arguments, event.error or "")
+    return any(words.lower() in text.lower() for text in searched)
+
+
+class InMemoryKeys:
+    """Keys in a dictionary."""
+
+    def __init__(self, *keys: Key) -> None:
+        self._keys = {key.id: key for key in keys}
+
+    async def add(self, key: Key) -> None:
+        """Store a new key.
+
+        Raises:
+            Conflict: A key of that name that is not revoked exists.
+        """
+        if self._in_use(key.tenant, key.name) is not None:
+            raise Conflict(
+                f"a key named {key.name!r} is in use: revoke it first, or choose another name"
+            )
+        self._keys[key.id] = key
+
+    async def find(self, key_id: str) -> Key | None:
+        """Return the key with that public id, revoked or not."""
+        return self._keys.get(key_id)
+
+    async def all_keys(self, tenant: str) -> Sequence[Key]:
+        """Return every key of *tenant*, oldest first, revoked ones included."""
+        keys = [key for key in self._keys.values() if key.tenant == tenant]
+        return sorted(keys, key=lambda key: (key.created, key.id))
+
+    async def revoke(self, tenant: str, name: str, now: datetime) -> Key:
+        """End the key of that name.
+
+        Raises:
+            NotFound: No key of that name is in use.
+        """
+        key = self._in_use(tenant, name)
+        if key is None:
+            raise NotFound(f"no key named {name!r} is in use")
+        self._keys[key.id] = replace(key, revoked=now)
+        return self._keys[key.id]
+
+    async def touch(self, key_id: str, now: datetime) -> None:
+        """Note that the key was used."""
+        if key_id in self._keys:
+            self._keys[key_id] = replace(self._keys[key_id], last_used=now)
+
+    def _in_use(self, tenant: str, name: str) -> Key | None:
+        return next(
+            (
+                key
+                for key in self._keys.values()
+                if key.tenant == tenant and key.name == name and key.revoked is None
+            ),
+            None,
+        )
+
+
+class InMemoryRevisions:
+    """Revisions in lists."""
+
+    def __init__(self) -> None:
+        self._revisions: dict[str, list[Revision]] = {}
+
+    async def latest(self, tenant: str) -> Revision | None:
+        """Return the current revision, or None before the first."""
+        return next(iter(await self.all_revisions(tenant)), None)
+
+    async def get_revision(self, tenant: str, number: int) -> Revision:
+        """Return one revision.
+
+        Raises:
+            NotFound: The tenant has no revision of that number.
+        """
+        for revision in await self.all_revisions(tenant):
+            if revision.number == number:
+                return revision
+        raise NotFound(f"there is no revision {number}")
+
+    async def all_revisions(self, tenant: str) -> Sequence[Revision]:
+        """Return every revision, newest first."""
+        return self._revisions.get(tenant, [])[::-1]
+
+    async def write(
+        self,
+        tenant: str,
+        document: Mapping[str, object],
+        *,
+        author: str,
+        reason: str,
+        now: datetime,
+    ) -> Revision:
+        """Make *document* the current revision; return the current one if it says the same."""
+        latest, digest = await self.latest(tenant), digest_of(document)
+        if latest is not None and latest.digest == digest:
+            return latest
+        revision = Revision(
+            number=1 if latest is None else latest.number + 1,
+            tenant=tenant,
+            document=document,
+            digest=digest,
+            author=author,
+            reason=reason,
+            created=now,
+        )
+        self._revisions.setdefault(tenant, []).append(revision)
+        return revision

@@ -1,0 +1,204 @@
+"""Databases of both kinds, fresh for every test, and the stores on top of them."""
+
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import uuid4
+
+import anyio
+import psycopg
+import pytest
+import structlog
+
+from remit.storage.audit import AuditLog, open_audit
+from remit.storage.database import Database, default_url, open_database
+from remit.storage.keys import Keys
+from remit.storage.revisions import Revisions
+from remit.testing.fakes import InMemoryAudit, InMemoryKeys, InMemoryRevisions
+
+RECORDER = Path(__file__).parent / "record_events.py"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stores:
+    audit: AuditLog | InMemoryAudit
+    keys: Keys | InMemoryKeys
+    revisions: Revisions | InMemoryRevisions
+
+
+def _postgres_programs() -> Path:
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda p: p.parts[-3])
+    if found:
+        return found[-1].parent
+    reason = "PostgreSQL is not installed under /usr/lib/postgresql"
+    if os.environ.get("CI") == "true":
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def postgres_socket() -> Generator[Path]:
+    """Run a server for the session; it listens on a socket in the folder given."""
+    programs = _postgres_programs()
+    folder = Path(tempfile.mkdtemp(prefix="remit-postgres-"))
+    user = None
+    if os.geteuid() == 0:  # the server refuses to run as root
+        user = "postgres"
+        shutil.chown(folder, user, user)
+    data = folder / "data"
+
+    def run(program: str, *arguments: str) -> None:
+        subprocess.run(
+            [programs / program, "-D", data, *arguments],
+            check=True,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            timeout=50,
+            user=user,
+            group=user,
+            extra_groups=[] if user else None,
+        )
+
+    run("initdb", "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync")
+    options = f"-k {folder} -c listen_addresses= -c fsync=off -c max_connections=50"
+    run("pg_ctl", "-w", "-l", str(folder / "log"), "-o", options, "start")
+    try:
+        yield folder
+    finally:
+        run("pg_ctl", "-w", "-m", "immediate", "stop")
+        shutil.rmtree(folder)
+
+
+@pytest.fixture
+def postgres_url(postgres_socket: Path) -> Generator[str]:
+    """Make a database for one test."""
+    name = f"t{uuid4().hex}"
+    with psycopg.connect(host=str(postgres_socket), user="postgres", autocommit=True) as server:
+        server.execute(f'CREATE DATABASE "{name}"'.encode())
+        yield f"postgresql://postgres@/{name}?host={postgres_socket}"
+        server.execute(f'DROP DATABASE "{name}" WITH (FORCE)'.encode())
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Name a database that does not exist yet, or is empty."""
+    if request.param == "sqlite":
+        return default_url(tmp_path)
+    url: str = request.getfixturevalue("postgres_url")
+    return url
+
+
+@pytest.fixture
+async def database(database_url: str) -> AsyncGenerator[Database]:
+    async with open_database(database_url) as database:
+        yield database
+
+
+@pytest.fixture(params=["memory", "sqlite", "postgresql"])
+def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Name a database, or nothing for the fakes."""
+    if request.param == "memory":
+        return ""
+    if request.param == "sqlite":
+        return default_url(tmp_path)
+    url: str = request.getfixturevalue("postgres_url")
+    return url
+
+
+@pytest.fixture
+async def stores(store_url: str, tmp_path: Path) -> AsyncGenerator[Stores]:
+    """Open the stores of the contract suite: fakes, SQLite and PostgreSQL in turn."""
+    if not store_url:
+        yield Stores(audit=InMemoryAudit(), keys=InMemoryKeys(), revisions=InMemoryRevisions())
+        return
+    async with (
+        open_database(store_url) as database,
+        open_audit(database, tmp_path / ".remit", durability="process") as audit,
+    ):
+        yield Stores(audit=audit, keys=Keys(database), revisions=Revisions(database))
+
+
+@pytest.fixture
+def audit(stores: Stores) -> AuditLog | InMemoryAudit:
+    return stores.audit
+
+
+@pytest.fixture
+def keys(stores: Stores) -> Keys | InMemoryKeys:
+    return stores.keys
+
+
+@pytest.fixture
+def revisions(stores: Stores) -> Revisions | InMemoryRevisions:
+    return stores.revisions
+
+
+@pytest.fixture
+def writing_locked(database_url: str) -> Callable[[], AbstractContextManager[None]]:
+    """Give a block during which nobody else can write audit events."""
+
+    @contextmanager
+    def locked() -> Generator[None]:
+        if database_url.startswith("sqlite"):
+            other = sqlite3.connect(database_url.removeprefix("sqlite:///"), isolation_level=None)
+            other.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            finally:
+                other.execute("ROLLBACK")
+                other.close()
+            return
+        with psycopg.connect(database_url) as other:
+            other.execute("LOCK TABLE audit_events IN EXCLUSIVE MODE")
+            yield
+            other.rollback()
+
+    return locked
+
+
+@pytest.fixture
+def recorder() -> Generator[Callable[..., subprocess.Popen[str]]]:
+    """Start processes that record events; whatever still runs at the end is killed."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(*arguments: object) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, RECORDER, *map(str, arguments)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        if process.poll() is None:
+            process.send_signal(signal.SIGKILL)
+        process.communicate()
+
+
+@pytest.fixture
+def logged() -> Generator[Callable[[str], anyio.Event]]:
+    """Give, for a log phrase, an event that is set once it was logged."""
+    phrases: dict[str, anyio.Event] = {}
+
+    def listen(
+        _logger: object, _method: str, entry: structlog.typing.EventDict
+    ) -> structlog.typing.EventDict:
+        if entry["event"] in phrases:
+            phrases[entry["event"]].set()
+        raise structlog.DropEvent
+
+    structlog.configure(processors=[listen])
+    yield lambda phrase: phrases.setdefault(phrase, anyio.Event())
+    structlog.reset_defaults()

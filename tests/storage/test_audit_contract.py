@@ -1,0 +1,138 @@
+"""What every audit does, fakes included."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from remit.errors import BadCall
+from remit.model.events import AuditEvent, AuditQuery, EventKind
+from remit.storage.audit import AuditLog
+from remit.testing.fakes import InMemoryAudit, sample_event
+
+NOON = datetime(2026, 11, 27, 12, 0, tzinfo=UTC)
+
+
+async def test_an_event_comes_back_as_it_was_recorded(audit: AuditLog | InMemoryAudit) -> None:
+    event = sample_event(
+        1,
+        kind=EventKind.REFUSED,
+        member="8b9cad0e-1f20-4f3e-9d3a-0f5a4b7f1c11",
+        decision="deny",
+        outcome="none",
+        code="PERMISSION_DENIED",
+        arguments='{"message": "grüße \\u00e9 🎉", "n": 9007199254740993}',
+        result=None,
+        result_size=0,
+        error="role 'designer' may not",
+    )
+
+    await audit.record(event)
+
+    assert await audit.search(AuditQuery(tenant="default")) == [event]
+
+
+async def test_an_event_recorded_twice_is_there_once(audit: AuditLog | InMemoryAudit) -> None:
+    await audit.record(sample_event(1))
+    await audit.record(sample_event(1, outcome="tool_error"))
+
+    assert await audit.search(AuditQuery(tenant="default")) == [sample_event(1)]
+
+
+async def test_a_call_is_one_row_which_is_its_end(audit: AuditLog | InMemoryAudit) -> None:
+    begun = sample_event(1, kind=EventKind.INVOKED, call_id="a", outcome="unknown")
+    ended = sample_event(2, kind=EventKind.FINISHED, call_id="a")
+    lost = sample_event(3, kind=EventKind.INVOKED, call_id="b", outcome="unknown")
+    refused = sample_event(4, kind=EventKind.REFUSED, call_id="c", outcome="none")
+
+    for event in (begun, ended, lost, refused):
+        await audit.record(event)
+
+    assert await audit.search(AuditQuery(tenant="default")) == [refused, lost, ended]
+
+
+async def test_rows_come_newest_first_and_in_pages_that_cover_all(
+    audit: AuditLog | InMemoryAudit,
+) -> None:
+    # T25: page 2 covers all rows, not the shown page
+    events = [sample_event(number) for number in range(25)]
+    for event in (*events[10:], *events[:10]):
+        await audit.record(event)
+
+    found: list[AuditEvent] = []
+    while page := await audit.search(
+        AuditQuery(tenant="default", limit=10, before=found[-1].id if found else None)
+    ):
+        found += page
+
+    assert found == events[::-1]
+
+
+async def test_another_tenant_sees_nothing(audit: AuditLog | InMemoryAudit) -> None:
+    await audit.record(sample_event(1))
+
+    assert await audit.search(AuditQuery(tenant="other")) == []
+    assert await audit.after("other", 0) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "matching", "other"),
+    [
+        ({"principal": "key:a"}, {"principal": "key:a"}, {"principal": "key:A"}),
+        ({"server": "github"}, {"server": "github"}, {"server": "git"}),
+        ({"tool": "git_log"}, {"tool": "git_log"}, {"tool": "git_lo"}),
+        ({"decision": "deny"}, {"decision": "deny"}, {"decision": "allow"}),
+        ({"outcome": "none"}, {"outcome": "none"}, {"outcome": "ok"}),
+        ({"code": "INVALID_INPUT"}, {"code": "INVALID_INPUT"}, {"code": ""}),
+        ({"role": "b_c"}, {"role": "a,b_c,d"}, {"role": "a,bxc,B_C,xb_c,b_cx"}),
+        ({"since": NOON}, {"time": NOON}, {"time": NOON - timedelta(microseconds=1)}),
+        ({"until": NOON}, {"time": NOON - timedelta(microseconds=1)}, {"time": NOON}),
+        ({"text": "50%_"}, {"arguments": '{"a":"at 50%_ off"}'}, {"arguments": '{"a":"50 x"}'}),
+        ({"text": "may NOT"}, {"error": "you may not"}, {"error": None}),
+        ({"text": "status"}, {"tool": "git_status"}, {"tool": "git_log"}),
+        ({"text": "hub"}, {"server": "github"}, {"server": "git"}),
+        ({"text": "ey:dep"}, {"principal": "key:deploy"}, {"principal": "key:ci"}),
+    ],
+    ids="+".join,
+)
+async def test_a_filter_finds_what_matches_and_nothing_else(
+    audit: AuditLog | InMemoryAudit,
+    changes: dict[str, object],
+    matching: dict[str, object],
+    other: dict[str, object],
+) -> None:
+    await audit.record(sample_event(1, **matching))
+    await audit.record(sample_event(2, **other))
+
+    found = await audit.search(AuditQuery(tenant="default", **changes))  # pyright: ignore[reportArgumentType] - checked by the dataclass
+
+    assert found == [sample_event(1, **matching)]
+
+
+async def test_a_page_before_what_is_no_event_is_a_bad_call(
+    audit: AuditLog | InMemoryAudit,
+) -> None:
+    with pytest.raises(BadCall, match="'yesterday' is no event id"):
+        await audit.search(AuditQuery(tenant="default", before="yesterday"))
+
+
+async def test_the_stream_can_be_followed_without_gap_or_repetition(
+    audit: AuditLog | InMemoryAudit,
+) -> None:
+    events = [
+        sample_event(1, kind=EventKind.INVOKED, call_id="a", outcome="unknown"),
+        sample_event(3),
+        sample_event(2, kind=EventKind.FINISHED, call_id="a"),
+    ]
+    followed: list[AuditEvent] = []
+    last = 0
+
+    for event in events:
+        await audit.record(event)
+        await audit.flush()
+        for seq, latest in await audit.after("default", last, 1):
+            assert seq > last
+            last = seq
+            followed.append(latest)
+
+    assert followed == events
+    assert await audit.after("default", last) == []

@@ -1,0 +1,88 @@
+"""What every store of revisions does, fakes included (R18)."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+import pytest
+
+from remit.errors import NotFound
+from remit.storage.revisions import Revisions, digest_of
+from remit.testing.fakes import InMemoryRevisions
+
+NOW = datetime(2026, 11, 27, 12, 0, tzinfo=UTC)
+
+
+async def _write(
+    revisions: Revisions | InMemoryRevisions,
+    document: Mapping[str, object],
+    tenant: str = "default",
+) -> int:
+    revision = await revisions.write(tenant, document, author="cli", reason="a test", now=NOW)
+    return revision.number
+
+
+async def test_the_first_revision_is_number_one(revisions: Revisions | InMemoryRevisions) -> None:
+    assert await revisions.latest("default") is None
+
+    written = await revisions.write(
+        "default", {"version": "1.0"}, author="serve", reason="from remit.yaml", now=NOW
+    )
+
+    assert (written.number, written.author, written.reason) == (1, "serve", "from remit.yaml")
+    assert written.digest == digest_of({"version": "1.0"})
+    assert await revisions.latest("default") == written
+    assert await revisions.get_revision("default", 1) == written
+
+
+async def test_a_document_that_says_the_same_makes_no_revision(
+    revisions: Revisions | InMemoryRevisions,
+) -> None:
+    await _write(revisions, {"a": 1, "b": [1, 2]})
+
+    assert await _write(revisions, {"b": [1, 2], "a": 1}) == 1
+    assert await _write(revisions, {"b": [2, 1], "a": 1}) == 2
+
+
+async def test_going_back_to_an_older_document_is_a_new_revision(
+    revisions: Revisions | InMemoryRevisions,
+) -> None:
+    numbers = [await _write(revisions, document) for document in ({"a": 1}, {"a": 2}, {"a": 1})]
+
+    assert numbers == [1, 2, 3]
+
+
+async def test_revisions_come_newest_first_and_each_tenant_counts_its_own(
+    revisions: Revisions | InMemoryRevisions,
+) -> None:
+    await _write(revisions, {"a": 1})
+    await _write(revisions, {"a": 2})
+    await _write(revisions, {"a": 3}, tenant="other")
+
+    assert [r.number for r in await revisions.all_revisions("default")] == [2, 1]
+    assert [r.number for r in await revisions.all_revisions("other")] == [1]
+
+
+async def test_the_order_of_a_document_is_kept(revisions: Revisions | InMemoryRevisions) -> None:
+    await _write(revisions, {"roles": {"zoe": {}, "amy": {}}, "mcp_servers": {"b": {}, "a": {}}})
+
+    latest = await revisions.latest("default")
+
+    assert latest is not None
+    assert str(dict(latest.document)) == (
+        "{'roles': {'zoe': {}, 'amy': {}}, 'mcp_servers': {'b': {}, 'a': {}}}"
+    )
+
+
+async def test_a_revision_that_does_not_exist_is_not_found(
+    revisions: Revisions | InMemoryRevisions,
+) -> None:
+    await _write(revisions, {"a": 1})
+
+    with pytest.raises(NotFound, match="there is no revision 2"):
+        await revisions.get_revision("default", 2)
+
+
+def test_a_digest_ignores_the_order_of_keys_and_nothing_else() -> None:
+    assert digest_of({"a": 1, "b": {"c": 1, "d": 2}}) == digest_of({"b": {"d": 2, "c": 1}, "a": 1})
+    assert digest_of({"a": [1, 2]}) != digest_of({"a": [2, 1]})
+    assert digest_of({"a": 1}) != digest_of({"a": "1"})
