@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from time import monotonic
 
 import anyio
 import pytest
@@ -43,6 +44,25 @@ async def test_a_cancelled_call_leaves_no_process(
         tasks.cancel_scope.cancel()
 
     await _gone(tmp_path / "pid")
+
+
+async def test_a_call_can_be_called_off_while_git_is_being_started(
+    project: Checkout, tmp_path: Path
+) -> None:
+    pid = tmp_path / "pid"
+    git = Git(directory=project.path, options=("-c", "alias.stay=!" + STAY.format(file=pid)))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(git.ask, "stay")
+        while not (pid.exists() and pid.read_text()):
+            await anyio.lowlevel.checkpoint()
+            # Hold the event loop, so that git has a child before the start is seen to be over.
+            deadline = monotonic() + 0.5
+            while monotonic() < deadline:
+                pass
+        tasks.cancel_scope.cancel()
+
+    await _gone(pid)
 
 
 @pytest.mark.parametrize(
@@ -122,10 +142,11 @@ async def test_a_reader_neither_waits_for_a_writer_nor_touches_the_index(
     index = project.path / ".git" / "index"
     os.utime(project.path / "readme.txt", (1, 1))
     before = index.read_bytes()
-    (index.with_name("index.lock")).touch()
 
     assert (await done(server, "git_status"))["clean"] is True
-    assert index.read_bytes() == before
+    assert index.read_bytes() == before, "git would like to note the file's new time"
+    index.with_name("index.lock").touch()
+    assert (await done(server, "git_status"))["clean"] is True
 
 
 async def test_output_beyond_the_cap_is_dropped_but_git_runs_to_its_end(
@@ -155,8 +176,16 @@ async def test_a_hooks_background_child_does_not_hold_the_call_up(
 async def test_hooks_have_no_input_to_wait_for(project: Checkout, server: GitServer) -> None:
     project.hook("pre-commit", "cat; test ! -t 0 && ! (: < /dev/tty) 2> /dev/null")
     project.write("readme.txt", "changed\n")
+    saved, (silent, other_end) = os.dup(0), os.pipe()
+    os.dup2(silent, 0)
 
-    await done(server, "git_commit", message="m", all=True)
+    try:
+        with anyio.fail_after(15):
+            await done(server, "git_commit", message="m", all=True)
+    finally:
+        os.dup2(saved, 0)
+        for descriptor in (saved, silent, other_end):
+            os.close(descriptor)
 
 
 async def test_a_git_that_cannot_be_started_is_an_error_in_words(

@@ -1,6 +1,6 @@
 """git_commit: record what is staged, named, or changed at all."""
 
-import os
+import secrets
 import shutil
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
@@ -80,7 +80,7 @@ async def _require_changes(repository: Repository) -> None:
 async def _index_kept(index: Path) -> AsyncGenerator[None]:
     """Put the index back if the block fails, as git does: through its lock file."""
     lock = index.with_name("index.lock")
-    saved = index.with_name(f"index.remit-{os.getpid()}")
+    saved = index.with_name(f"index.remit-{secrets.token_hex(8)}")
     existed = await anyio.to_thread.run_sync(_copy, index, saved)
     done = False
     try:

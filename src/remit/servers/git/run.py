@@ -6,8 +6,8 @@ start in a session of its own ─▶ read both pipes up to the cap ─▶ status
 
 import os
 import signal
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from subprocess import DEVNULL, PIPE
@@ -131,27 +131,15 @@ class Git:
             ToolError: If git cannot be started.
         """
         locked_before = self.lock is not None and self.lock.exists()
-        try:
-            process = await anyio.open_process(
-                [*_PREFIX, *self.options, *arguments],
-                cwd=self.directory,
-                env=environment(os.environ),
-                stdin=DEVNULL,
-                stdout=PIPE,
-                stderr=PIPE,
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise ToolError(
-                f"git could not be started: {error.strerror}; see that git is installed, that the"
-                " repository is still there, and that the arguments are not too long"
-            ) from error
+        # Called off while it starts, git alone would be killed, and its children would live on.
+        with _shielded():
+            process = await self._start(arguments)
         finished = False
         try:
             out, err = await _outputs(process)
             finished = True
         finally:
-            with anyio.CancelScope(shield=True):
+            with _shielded():
                 if not finished and await _end(process) and self.lock and not locked_before:
                     self.lock.unlink(missing_ok=True)
                 await process.aclose()
@@ -173,6 +161,23 @@ class Git:
             raise ToolError(f"git {arguments[0]} failed: {output.said or output.status}\n{advice}")
         return output.out
 
+    async def _start(self, arguments: tuple[str, ...]) -> Process:
+        try:
+            return await anyio.open_process(
+                [*_PREFIX, *self.options, *arguments],
+                cwd=self.directory,
+                env=environment(os.environ),
+                stdin=DEVNULL,
+                stdout=PIPE,
+                stderr=PIPE,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise ToolError(
+                f"git could not be started: {error.strerror}; see that git is installed, that the"
+                " repository is still there, and that the arguments are not too long"
+            ) from error
+
     def _text(self, raw: bytearray) -> str:
         text = raw[:OUTPUT_CAP].decode(errors="replace")
         return without_secrets(text, self.secrets)
@@ -186,6 +191,12 @@ def environment(inherited: Mapping[str, str]) -> dict[str, str]:
         if name in _ENVIRONMENT or name.lower() in _PROXIES or name.startswith(_GIT_ENVIRONMENT)
     }
     return kept | _FIXED
+
+
+@contextmanager
+def _shielded() -> Generator[None]:
+    with anyio.CancelScope(shield=True):
+        yield
 
 
 async def _outputs(process: Process) -> tuple[bytearray, bytearray]:
