@@ -33,6 +33,7 @@ def test_one_key_in_two_spellings_is_refused() -> None:
     [
         ({}, "missing-key"),
         ({"command": ""}, "missing-key"),
+        ({"command": " "}, "missing-key"),
         ({"transport": "http"}, "missing-key"),
         ({"description": "d"}, "missing-key"),
         ({"url": "https://a.test", "command": "c"}, "conflicting-keys"),
@@ -184,8 +185,8 @@ def test_an_unknown_key_is_named_with_file_line_and_the_nearest_known_one(
         ("roles", {"tools": {"git": [""]}}, "bad-name", "empty"),
         ("roles", {"allow": "git/*"}, "wrong-type", "must be a list, not a text"),
         ("roles", {"denials": "loud"}, "bad-value", "'quiet' or 'explain'"),
-        ("roles", {"allow": ["db"]}, "bad-pattern", "names no server"),
-        ("roles", {"deny": ["a/b", ""]}, "bad-pattern", "empty pattern"),
+        ("roles", {"allow": ["db"]}, "bad-pattern", "allow[0]"),
+        ("roles", {"deny": ["a/b", ""]}, "bad-pattern", "deny[1]"),
     ],
 )
 def test_what_does_not_fit_is_said_without_repeating_it(

@@ -13,6 +13,7 @@ from remit.admin.complaints import Complaints
 from remit.admin.declaration import Loaded
 from remit.admin.known_servers import offered_by, unclaimed_package
 from remit.admin.secrets_in_clear import secrets_in_clear
+from remit.calls.redact import redacted_text
 from remit.errors import Problem
 from remit.model.declaration import Declaration
 from remit.model.roles import Role
@@ -175,7 +176,8 @@ def _launch_problems(
     if shutil.which(program, path=resolved.env.get("PATH", "")) is None:
         yield complaints.at(
             "command-not-found",
-            f"names {config.command!r}, which is not to be found here",
+            f"names {redacted_text(config.command.split(maxsplit=1)[0])!r},"
+            " which is not to be found here",
             where=(*where, "command"),
             remedy="put what follows the first space into `args`"
             if " " in config.command.strip()

@@ -24,19 +24,28 @@ def secrets_in_clear(config: ServerConfig) -> tuple[str, ...]:
     """Return the fields of an entry that seem to hold a secret, such as `env.API_KEY`."""
     found = [f"env.{name}" for name, text in config.env.items() if _is_secret(name, text)]
     found += [f"headers.{name}" for name, text in config.headers.items() if _is_secret(name, text)]
-    found += _in_arguments(config.args)
+    found += dict.fromkeys(_in_arguments(config.args))
     if _is_in_address(config.url):
         found.append("url")
-    if redacted_text(config.command) != config.command:
+    if _shows_secret(config.command):
         found.append("command")
     return tuple(found)
 
 
+def _literal(text: str) -> str:
+    return _REFERENCE.sub("", text)
+
+
+def _shows_secret(text: str) -> bool:
+    literal = _literal(text)
+    return redacted_text(literal) != literal
+
+
 def _is_secret(name: str, text: str) -> bool:
-    literal = _SCHEME.sub("", _REFERENCE.sub("", text)).strip()
+    literal = _SCHEME.sub("", _literal(text)).strip()
     if _TRIVIAL.fullmatch(literal):
         return False
-    if redacted_text(text) != text:
+    if _shows_secret(text):
         return True
     return not _HARMLESS.search(name) and redacted({name: literal}) != {name: literal}
 
@@ -44,7 +53,7 @@ def _is_secret(name: str, text: str) -> bool:
 def _in_arguments(args: Sequence[str]) -> Iterator[str]:
     for index, text in enumerate(args):
         name, equals, value = text.partition("=")
-        if redacted_text(text) != text or (equals and _is_secret(name, value)):
+        if _is_secret(name, value) if equals else _shows_secret(text):
             yield f"args[{index}]"
     for index, (option, value) in enumerate(pairwise(args), start=1):
         is_option = option.startswith("-") and "=" not in option
@@ -53,11 +62,9 @@ def _in_arguments(args: Sequence[str]) -> Iterator[str]:
 
 
 def _is_in_address(url: str) -> bool:
-    if redacted_text(url) != url:
-        # A user name and password in front of the host look like a secret even as references.
-        return redacted_text(_REFERENCE.sub("", url)) != _REFERENCE.sub("", url)
     try:
-        query = urlsplit(url).query
-        return any(_is_secret(name, value) for name, value in parse_qsl(query))
+        parts = urlsplit(_literal(url))
+        named = [("password", parts.password or ""), *parse_qsl(parts.query)]
     except ValueError:
         return False
+    return any(_is_secret(name, value) for name, value in named) or _shows_secret(parts.path)

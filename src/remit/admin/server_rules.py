@@ -43,11 +43,16 @@ def transport_of(entry: Mapping[str, object]) -> Transport | None:
     declared = entry.get("transport")
     if isinstance(declared, str):
         return Transport(declared.strip().lower())
-    if entry.get("builtin"):
+    ways = _ways(entry)
+    if "builtin" in ways:
         return Transport.BUILTIN
-    if entry.get("url"):
+    if "url" in ways:
         return Transport.HTTP
-    return Transport.STDIO if entry.get("command") else None
+    return Transport.STDIO if "command" in ways else None
+
+
+def _ways(entry: Mapping[str, object]) -> list[str]:
+    return [way for way in _WAYS if str(entry.get(way, "")).strip()]
 
 
 def name_problem(name: str) -> str | None:
@@ -67,7 +72,7 @@ def transport_problems(
     complaints: Complaints, where: Location, entry: Mapping[str, object]
 ) -> Iterator[Problem]:
     """Give what keeps a well-typed entry from being reached in exactly one way (S4.9)."""
-    ways = [way for way in _WAYS if entry.get(way)]
+    ways = _ways(entry)
     transport = transport_of(entry)
     needed = None if transport is None else _NEEDS[transport]
     if len(ways) > 1:

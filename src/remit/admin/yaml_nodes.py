@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import yaml
 from yaml.events import (
@@ -18,7 +18,6 @@ from yaml.events import (
     Event,
     MappingEndEvent,
     MappingStartEvent,
-    NodeEvent,
     ScalarEvent,
     SequenceEndEvent,
     SequenceStartEvent,
@@ -122,10 +121,8 @@ def parse_nodes(text: str) -> Node | None:
     """
     try:
         return _Composer(_events(text)).document()
-    except yaml.MarkedYAMLError as error:
+    except yaml.YAMLError as error:
         raise _syntax_error(error, text) from None
-    except yaml.YAMLError:
-        raise Unreadable("is not valid YAML", line=1) from None
 
 
 def _events(text: str) -> Iterator[Event]:
@@ -138,14 +135,13 @@ def _join_surrogates(match: re.Match[str]) -> str:
     return f"{match[1]}\\U{0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00):08x}"
 
 
-def _syntax_error(error: yaml.MarkedYAMLError, text: str) -> Unreadable:
-    mark = error.problem_mark or error.context_mark
-    line = mark.line + 1 if mark is not None else 1
-    lines = text.splitlines()
-    written = lines[line - 1] if line <= len(lines) else ""
-    if mark is not None and written[mark.column : mark.column + 1] == "\t":
+def _syntax_error(error: yaml.YAMLError, text: str) -> Unreadable:
+    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+    line, column = (mark.line + 1, mark.column) if mark is not None else (1, 0)
+    written = "".join(text.splitlines()[line - 1 : line])
+    if written[column : column + 1] == "\t":
         return Unreadable("a tab stands where YAML wants spaces", line=line, remedy="use spaces")
-    problem = " ".join((error.problem or "unexpected text").split())
+    problem = " ".join(str(getattr(error, "problem", None) or "unexpected text").split())
     return Unreadable(
         f"is not valid YAML: {problem}",
         line=line,
@@ -182,29 +178,22 @@ class _Composer:
     def _node(self, event: Event, depth: int) -> Node:
         if isinstance(event, AliasEvent):
             return self._aliased(event, depth)
-        if not isinstance(event, NodeEvent):
-            raise Unreadable("is not valid YAML", line=_line_of(event))
+        # The grammar leaves these three where a node begins.
+        start = cast("ScalarEvent | SequenceStartEvent | MappingStartEvent", event)
         if depth > DEEPEST:
-            raise _too_deep(_line_of(event))
-        if event.anchor is not None:
-            self._anchors[event.anchor] = None
-        node = self._collection_or_scalar(event, depth)
-        if event.anchor is not None:
-            self._anchors[event.anchor] = node
+            raise _too_deep(_line_of(start))
+        _check_tag(start.tag, start)
+        if start.anchor is not None:
+            self._anchors[start.anchor] = None
+        if isinstance(start, ScalarEvent):
+            node = ScalarNode(_line_of(start), _scalar(start))
+        elif isinstance(start, SequenceStartEvent):
+            node = self._sequence(start, depth)
+        else:
+            node = self._mapping(start, depth)
+        if start.anchor is not None:
+            self._anchors[start.anchor] = node
         return node
-
-    def _collection_or_scalar(self, event: NodeEvent, depth: int) -> Node:
-        match event:
-            case ScalarEvent():
-                return ScalarNode(_line_of(event), _scalar(event))
-            case SequenceStartEvent():
-                _check_tag(event.tag, event)
-                return self._sequence(event, depth)
-            case MappingStartEvent():
-                _check_tag(event.tag, event)
-                return self._mapping(event, depth)
-            case _:
-                raise Unreadable("is not valid YAML", line=_line_of(event))
 
     def _aliased(self, event: AliasEvent, depth: int) -> Node:
         line = _line_of(event)
@@ -219,9 +208,7 @@ class _Composer:
 
     def _sequence(self, start: Event, depth: int) -> SeqNode:
         items: list[Item] = []
-        for event in self._events:
-            if isinstance(event, SequenceEndEvent):
-                break
+        while not isinstance(event := next(self._events), SequenceEndEvent):
             items.append(Item(_line_of(event), self._node(event, depth + 1)))
         height = 1 + max((item.value.height for item in items), default=0)
         return SeqNode(_line_of(start), tuple(items), height)
@@ -229,9 +216,7 @@ class _Composer:
     def _mapping(self, start: Event, depth: int) -> MapNode:
         entries: list[Entry] = []
         merged: dict[str, Entry] = {}
-        for event in self._events:
-            if isinstance(event, MappingEndEvent):
-                break
+        while not isinstance(event := next(self._events), MappingEndEvent):
             line = _line_of(event)
             is_merge = isinstance(event, ScalarEvent) and event.implicit[0] and event.value == "<<"
             key = _key(event)
@@ -289,7 +274,6 @@ def _check_tag(tag: str | None, event: Event) -> None:
 
 
 def _scalar(event: ScalarEvent) -> str | int | float | bool | None:
-    _check_tag(event.tag, event)
     is_plain = event.tag is None and event.implicit[0]
     is_tagged = event.tag is not None and event.tag not in ("!", f"{_STANDARD}str")
     return _plain(event.value) if is_plain or is_tagged else event.value

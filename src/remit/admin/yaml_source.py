@@ -191,16 +191,14 @@ class _Builder:
             message = "holds too many values, or aliases that multiply them"
             raise Unreadable(message, line=line, code="too-large")
         self.positions[path] = line
-        match node:
-            case ScalarNode():
-                return node.value
-            case SeqNode():
-                return [
-                    self._value(item.value, child_path(path, index), item.line)
-                    for index, item in enumerate(node.items)
-                ]
-            case MapNode():
-                return self.mapping(node, path)
+        if isinstance(node, ScalarNode):
+            return node.value
+        if isinstance(node, MapNode):
+            return self.mapping(node, path)
+        return [
+            self._value(item.value, child_path(path, index), item.line)
+            for index, item in enumerate(node.items)
+        ]
 
     def _report_duplicate(self, path: str, line: int, first: int) -> None:
         self.problems.append(
