@@ -47,6 +47,8 @@ def reads(pattern: str) -> re.Pattern[str]:
         ("s/a*b*b*c", ToolId("s", "abc"), False),
         ("s/a*bc*bc", ToolId("s", "abc"), False),
         ("s/a*x*b*c", ToolId("s", "abxc"), False),
+        ("s/*a*b*", ToolId("s", "aba"), True),
+        ("*a*/x", ToolId("ab", "x"), True),
         # Letter case matters (R15), and every character but the star is itself.
         ("GIT/git_log", ToolId("git", "git_log"), False),
         ("git/GIT_LOG", ToolId("git", "git_log"), False),
@@ -79,43 +81,50 @@ EMPTY = "an empty pattern matches nothing: write 'server/tool', or '*/*' for eve
     ("text", "why"),
     [
         ("", EMPTY),
-        ("*", "pattern '*' names no server: write '*/*' for every tool of every server"),
-        ("**", "pattern '**' names no server: write '*/*' for every tool of every server"),
+        ("*", "it names no server: write '*/*' for every tool of every server"),
+        ("**", "it names no server: write '*/*' for every tool of every server"),
         (
             "db",
             (
-                "pattern 'db' names no server: write 'db/*' for the tools of a server, "
+                "it names no server: write 'db/*' for the tools of a server, "
                 "or '*/db' for a tool of any server"
             ),
         ),
         (
             "*drop*",
             (
-                "pattern '*drop*' names no server: write '*drop*/*' for the tools of a server, "
+                "it names no server: write '*drop*/*' for the tools of a server, "
                 "or '*/*drop*' for a tool of any server"
             ),
         ),
-        ("db__*", "pattern 'db__*' names no server: write 'mcp__db__*'"),
+        (
+            "X",
+            (
+                "it names no server: write 'X/*' for the tools of a server, "
+                "or '*/X' for a tool of any server"
+            ),
+        ),
+        ("db__*", "it names no server: write 'mcp__db__*'"),
         (
             "mcp_db_x",
             (
-                "pattern 'mcp_db_x' names no server: write 'mcp_db_x/*' for the tools of a "
+                "it names no server: write 'mcp_db_x/*' for the tools of a "
                 "server, or '*/mcp_db_x' for a tool of any server"
             ),
         ),
-        ("/drop", "pattern '/drop' has an empty server part: write '*' there for any server"),
-        ("/", "pattern '/' has an empty server part: write '*' there for any server"),
-        ("mcp__", "pattern 'mcp__' has an empty server part: write '*' there for any server"),
+        ("/drop", "its server part is empty: write '*' there for any server"),
+        ("/", "its server part is empty: write '*' there for any server"),
+        ("mcp__", "its server part is empty: write '*' there for any server"),
         (
             "mcp____x",
-            "pattern 'mcp____x' has an empty server part: write '*' there for any server",
+            "its server part is empty: write '*' there for any server",
         ),
-        ("git/", "pattern 'git/' has an empty tool part: write '*' there for any tool"),
-        ("*/", "pattern '*/' has an empty tool part: write '*' there for any tool"),
-        ("mcp__git", "pattern 'mcp__git' has an empty tool part: write '*' there for any tool"),
-        ("mcp__git__", "pattern 'mcp__git__' has an empty tool part: write '*' there for any tool"),
-        ("mcp__*__", "pattern 'mcp__*__' has an empty tool part: write '*' there for any tool"),
-        ("mcp__git/x", "pattern 'mcp__git/x' has an empty tool part: write '*' there for any tool"),
+        ("git/", "its tool part is empty: write '*' there for any tool"),
+        ("*/", "its tool part is empty: write '*' there for any tool"),
+        ("mcp__git", "its tool part is empty: write '*' there for any tool"),
+        ("mcp__git__", "its tool part is empty: write '*' there for any tool"),
+        ("mcp__*__", "its tool part is empty: write '*' there for any tool"),
+        ("mcp__git/x", "its tool part is empty: write '*' there for any tool"),
     ],
 )
 def test_what_can_be_no_pattern_says_what_to_write(text: str, why: str) -> None:
@@ -132,7 +141,7 @@ def test_a_bare_pattern_is_not_parsed() -> None:
         Pattern.parse("")
 
     assert [(problem.code, problem.message) for problem in caught.value.problems] == [
-        ("bad-pattern", EMPTY)
+        ("bad-pattern", f"'' is no pattern: {EMPTY}")
     ]
 
 

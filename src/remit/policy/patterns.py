@@ -20,13 +20,13 @@ def check_pattern(text: str) -> str | None:
     if not text:
         return "an empty pattern matches nothing: write 'server/tool', or '*/*' for every tool"
     if not text.startswith(_PREFIX) and "/" not in text:
-        return f"pattern {text!r} names no server: write {_with_a_server(text)}"
+        return f"it names no server: write {_with_a_server(text)}"
     server, separator, tool = _parts(text)
     if not server:
-        return f"pattern {text!r} has an empty server part: write '*' there for any server"
+        return "its server part is empty: write '*' there for any server"
     # `mcp__git*` has no second separator, but its star can stand for one.
     if not tool and (separator or "*" not in server):
-        return f"pattern {text!r} has an empty tool part: write '*' there for any tool"
+        return "its tool part is empty: write '*' there for any tool"
     return None
 
 
@@ -77,7 +77,9 @@ class Pattern:
             DeclarationError: `check_pattern` has something to say.
         """
         if (why := check_pattern(text)) is not None:
-            raise DeclarationError([Problem(code="bad-pattern", message=why)])
+            raise DeclarationError(
+                [Problem(code="bad-pattern", message=f"{text!r} is no pattern: {why}")]
+            )
         server, _, _ = _parts(text)
         return cls(
             text=text,

@@ -72,5 +72,5 @@ def _first(rules: Iterable[PatternRule], tool: ToolId) -> PatternRule | None:
 
 def _shelf(server: str) -> str:
     # `mcp__a__*` fits tool `x` of `a_` as well as tool `_x` of `a` (R15: the text decides), so
-    # servers that differ only in trailing underscores share a shelf.
-    return server.rstrip("_")
+    # servers that differ only in an underscore at the end share a shelf.
+    return server.removesuffix("_")
