@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from remit.admin.complaints import Complaints, Location
 from remit.admin.known_servers import known_builtins, later_builtins
+from remit.admin.later_releases import idle_parts
 from remit.admin.schema import DocumentShape, RoleShape, ServerShape, Shape
 from remit.admin.server_rules import (
     REACHING_KEYS,
@@ -28,23 +29,6 @@ from remit.model.declaration import AuditSettings, Declaration, HttpSettings
 from remit.model.roles import Role
 from remit.model.servers import ServerConfig, Session, ToolSettings, Transport
 from remit.policy.patterns import check_pattern
-
-_NOT_ENFORCED: Mapping[Location, str] = {
-    ("agent_types",): "no agent can authenticate, so nothing is granted by type",
-    ("toolsets",): "the `data` server is not there to be opened",
-    ("identity",): "tokens of these issuers are refused",
-    ("limits",): "calls are NOT limited",
-    ("policy",): "administrators get no bypass",
-    ("tenants",): "there is one tenant, `default`",
-    ("grants",): "nothing is granted or denied to users and groups",
-    ("groups",): "nobody is in a group",
-    ("data",): "the `data` server is not there",
-    ("alerts",): "no alert is ever sent",
-    ("audit", "retention_days"): "the record is kept for ever",
-    ("audit", "retention_rows"): "the record is kept for ever",
-    ("server", "trusted_proxies"): "no proxy is trusted",
-}
-"""What belongs to later releases, and what that means until then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +107,7 @@ class _Reader:
         shape = DocumentShape.model_validate(examined.sound)
         servers = [self._server(name, entry) for name, entry in shape.mcp_servers.items()]
         roles = [self._role(name, entry) for name, entry in shape.roles.items()]
-        self._warn_of_later_sections(data)
+        self._warn_of_idle_parts(data)
         return Declaration(
             version=shape.version,
             servers={server.name: server for server in servers if server is not None},
@@ -247,26 +231,16 @@ class _Reader:
                 self._complaints.at("no-effect", message, where=(*where, key), remedy="remove it")
             )
 
-    def _warn_of_later_sections(self, data: Mapping[str, object]) -> None:
-        for where, meaning in _NOT_ENFORCED.items():
-            if _value_at(data, where):
-                self.warnings.append(
-                    self._complaints.at(
-                        "not-enforced-yet",
-                        f"is understood, but this version does not act on it yet: {meaning}",
-                        where=where,
-                        remedy="keep it for a later version, and do not rely on it before",
-                    )
+    def _warn_of_idle_parts(self, data: Mapping[str, object]) -> None:
+        for where, meaning in idle_parts(data):
+            self.warnings.append(
+                self._complaints.at(
+                    "not-enforced-yet",
+                    f"is understood, but this version does not act on it yet: {meaning}",
+                    where=where,
+                    remedy="keep it for a later version, and do not rely on it before",
                 )
-
-
-def _value_at(data: Mapping[str, object], where: Location) -> object:
-    value: object = data
-    for key in where:
-        value = (
-            cast("Mapping[object, object]", value).get(key) if isinstance(value, Mapping) else None
-        )
-    return value
+            )
 
 
 def _given(shape: Shape) -> dict[str, Any]:

@@ -1,0 +1,47 @@
+"""What the contract knows and this version does not act on yet: warned of, never silent."""
+
+from collections.abc import Iterator, Mapping
+from typing import cast
+
+from remit.admin.complaints import Location
+from remit.admin.schema import ANY
+
+_MEANINGS: Mapping[tuple[str, ...], str] = {
+    ("agent_types",): "no agent can authenticate, so nothing is granted by type",
+    ("toolsets",): "the `data` server is not there to be opened",
+    ("identity",): "tokens of these issuers are refused",
+    ("limits",): "calls are NOT limited",
+    ("policy",): "administrators get no bypass",
+    ("tenants",): "there is one tenant, `default`",
+    ("grants",): "nothing is granted or denied to users and groups",
+    ("groups",): "nobody is in a group",
+    ("data",): "the `data` server is not there",
+    ("alerts",): "no alert is ever sent",
+    ("audit", "retention_days"): "the record is kept for ever",
+    ("audit", "retention_rows"): "the record is kept for ever",
+    ("server", "trusted_proxies"): "no proxy is trusted",
+    ("mcp_servers", ANY, "tool_names"): "tools keep the names that their server gives them",
+    ("mcp_servers", ANY, "tool_args"): "arguments keep the names that their server gives them",
+    ("mcp_servers", ANY, "tools", ANY, "retry"): "no call is ever retried",
+    ("mcp_servers", ANY, "tools", ANY, "critical"): "nobody is told of a failure",
+}
+"""Where it stands, and what its being idle means to whoever wrote it."""
+
+
+def idle_parts(data: Mapping[str, object]) -> Iterator[tuple[Location, str]]:
+    """Give every part of a document that does nothing yet, with what that means."""
+    for pattern, meaning in _MEANINGS.items():
+        for where in _places(data, pattern, ()):
+            yield where, meaning
+
+
+def _places(value: object, pattern: tuple[str, ...], where: Location) -> Iterator[Location]:
+    if not pattern:
+        if value:
+            yield where
+        return
+    if not isinstance(value, Mapping):
+        return
+    for key, inner in cast("Mapping[str, object]", value).items():
+        if pattern[0] in (ANY, key):
+            yield from _places(inner, pattern[1:], (*where, key))
