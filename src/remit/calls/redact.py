@@ -1,57 +1,88 @@
-"""What of a body may be stored: no secrets, at most the cap, always valid JSON (R28).
+r"""What of a body may be stored: no secrets, at most the cap, always valid JSON (R28).
 
-Redaction concerns the record only; what passes to the caller is never altered.
+Redaction concerns the record only; what passes to the caller is never altered. A secret is known
+by its shape, or by the name that it stands under in JSON or in text (`"password": "..."`,
+`token=...`). Text may also be raw JSON, where `\n` and `\"` are two characters.
 """
 
 import json
+import math
 import re
-from typing import Final, cast
+from typing import Final, NoReturn, cast
 
 import msgspec
 
 REDACTED: Final = "[redacted]"
 
-_KEY = (
-    r"pass(?:word|wd|phrase)|secret|token(?!s\b)|api[_-]?key|access[_-]?key|private[_-]?key"
+_KEY: Final = (
+    r"pass(?:word|wd|phrase)|secret|token(?!s\b)|api[ _-]?key|access[ _-]?key|private[ _-]?key"
     r"|authorization|credential|cookie|bearer"
 )
 _SECRET_KEY: Final = re.compile(_KEY, re.IGNORECASE)
 
-# Shapes that are secrets wherever they stand: bearer headers, JSON web tokens, keys of remit and
-# of well-known issuers, PEM blocks, and user names with passwords in URLs.
-_VALUE = (
-    r"\bbearer\s+[\w.~+/=-]{8,}"
-    r"|\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*"
-    r"|\brmt_[A-Za-z0-9]{4,}_[\w-]{8,}"
-    r"|\b(?:gh[pousr]_|github_pat_|glpat-|xox[abprs]-|sk-)[\w-]{16,}"
-    r"|\bAKIA[0-9A-Z]{16}\b"
-    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----"
-    r"|(?<=://)[^/\s:@\"]+:[^/\s@\"]+(?=@)"
+# Not in the middle of a word; an escape of raw JSON that ends in a letter is no word.
+_START: Final = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrtbf])|(?<=\\u[0-9A-Fa-f]{4}))"
+
+# Shapes that are secrets wherever they stand: user names with passwords in URLs, bearer headers,
+# JSON web tokens, keys of remit and of well-known issuers, and PEM blocks.
+_VALUE: Final = (
+    r"(?:(?<=://)|(?<=\\/))[^/\s:@\"]*:[^/\s\"]+(?=@)"
+    rf"|{_START}(?:bearer\s+[\w.~+/=-]{{8,}}"
+    r"|eyJ[\w-]{8,}(?:\.[\w-]*){2,}"
+    r"|rmt_[A-Za-z0-9]{4,}_[\w-]{8,}"
+    r"|(?:gh[pousr]_|github_pat_|glpat-|xox[abprs]-|sk-)[\w-]{16,}"
+    r"|AKIA[0-9A-Z]{16}(?![A-Za-z0-9]))"
+    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"
 )
 _SECRET_VALUE: Final = re.compile(_VALUE, re.IGNORECASE)
 
-# One pass over the raw bytes says whether a body needs the slow walk at all.
-_SUSPICIOUS: Final = re.compile(f"{_KEY}|{_VALUE}".encode(), re.IGNORECASE)
-_KEYED_TEXT: Final = re.compile(
-    rf'("[^"]*(?:{_KEY})[^"]*"\s*:\s*)("(?:[^"\\]|\\.)*"?|[^,\}}\]\s]+)', re.IGNORECASE
+# One pass over the raw bytes says whether a body needs the slow walk at all. An escape may hide
+# any letter, and the slashes of an address.
+_SUSPICIOUS: Final = re.compile(rf"{_KEY}|{_VALUE}|\\u00|\\/".encode(), re.IGNORECASE)
+
+# A secret's name in text, up to its value: as `name=`, or as a quoted member of an object.
+_NAMED: Final = re.compile(
+    rf"(?P<rest>(?=authorization|cookie))?(?:{_KEY})"
+    r"(?:[\w-]{0,32}[ \t]{0,8}[:=]>?[ \t]{0,8}|[^\"'\\]{0,64}\\*[\"']\s{0,64}:\s{0,64})",
+    re.IGNORECASE,
 )
+_QUOTE: Final = re.compile(r"\\*[\"']")
+_WORD: Final = re.compile(r"[^\s\"'&,;}\])]*")
+_LINE: Final = re.compile(r"[^\r\n\"'\\]*")
+_NESTING: Final = re.compile(r"\\*\"|[\[\]{}]")
+
+# How a secret begins whose end was cut off, so that nothing tells its length.
+_BEGUN: Final = re.compile(
+    r"(?:eyJ|rmt_|gh[pousr]_|github_pat_|glpat-|xox[abprs]-|(?<![A-Za-z0-9])sk-|AKIA|:(?:\\*/){2})",
+    re.IGNORECASE,
+)
+_AFTER_BEARER: Final = re.compile(r"bearer\s+\Z", re.IGNORECASE)
+
+_ESCAPE: Final = re.compile(r"\\(?:u00([2-7][0-9A-Fa-f])|.)", re.DOTALL)
+_LONE: Final = re.compile("[\ud800-\udfff]")
+
+_FRAME: Final = 64
+"""Bytes of the object around a head, at most."""
+
+_check = msgspec.json.Decoder(msgspec.Raw).decode
 
 
 def recorded(body: bytes, cap: int) -> str:
-    """Return *body* (raw JSON) as JSON text fit to be stored.
+    """Return *body* (raw JSON) as JSON text fit to be stored, in at most *cap* bytes of UTF-8.
 
-    A body over *cap* bytes is stored as `{"truncated": true, "size": N, "head": "..."}`, whose
-    text is at most about the cap.
+    What does not fit, or is no JSON that can be read, is stored as the beginning of it:
+    `{"truncated": true, "size": N, "head": "..."}`, which takes 64 bytes even where the cap is
+    below that.
     """
     if len(body) > cap:
         return _head(body, cap)
     text = body.decode("utf-8", "replace")
-    if _SUSPICIOUS.search(body) is None:
-        return text
-    try:
-        return json.dumps(redacted(json.loads(text)), separators=(",", ":"), ensure_ascii=False)
-    except (ValueError, RecursionError):
-        return _head(body, cap)
+    if _SUSPICIOUS.search(body) is not None or not _is_plain_json(body):
+        try:
+            text = _dump(redacted(_load(text)))
+        except (ValueError, RecursionError):
+            return _head(body, cap)
+    return text if len(text.encode()) <= cap else _framed(text, len(body), cap)
 
 
 def redacted(value: object) -> object:
@@ -59,23 +90,142 @@ def redacted(value: object) -> object:
     if isinstance(value, dict):
         members = cast("dict[str, object]", value)
         return {
-            redacted_text(key): REDACTED if _SECRET_KEY.search(key) else redacted(member)
+            _without_secrets(key): REDACTED if _SECRET_KEY.search(key) else redacted(member)
             for key, member in members.items()
         }
     if isinstance(value, list):
         return [redacted(item) for item in cast("list[object]", value)]
     if isinstance(value, str):
-        return redacted_text(value)
+        return _without_secrets(value)
     return value
 
 
 def redacted_text(text: str) -> str:
-    """Return *text* without what looks like a secret. Idempotent."""
+    """Return *text* without what has the shape of a secret. Idempotent."""
     return _SECRET_VALUE.sub(REDACTED, text)
 
 
+def recorded_text(text: str, most: int) -> str:
+    """Return the first *most* characters of a message, without secrets and fit to be stored."""
+    start = text[:most].encode(errors="backslashreplace").decode()
+    cleaner = _without_secrets(start)
+    return cleaner if len(text) <= most else _without_begun(cleaner) + "…"
+
+
+def _without_secrets(text: str) -> str:
+    """Return *text* without secrets by shape and by name; each step shortens what is left."""
+    while True:
+        cleaner = _without_named(redacted_text(text))
+        if cleaner == text:
+            return text
+        text = cleaner
+
+
+def _without_named(text: str) -> str:
+    parts: list[str] = []
+    at = 0
+    while (name := _NAMED.search(text, at)) is not None:
+        parts.append(text[at : name.end()])
+        shown, at = _hidden(text, name.end(), _WORD if name["rest"] is None else _LINE)
+        parts.append(shown)
+    return "".join(parts) + text[at:]
+
+
+def _hidden(text: str, at: int, bare: re.Pattern[str]) -> tuple[str, int]:
+    """Return what stands for the value at *at*, and where that value ends."""
+    quote = _QUOTE.match(text, at)
+    if quote is not None:
+        end = _end_of_quoted(text, quote)
+        closed = end > quote.end() and text.endswith(quote[0], quote.end(), end)
+        return quote[0] + REDACTED + (quote[0] if closed else ""), end
+    end = at
+    if text.startswith(REDACTED, at):
+        end += len(REDACTED)
+    elif text.startswith(("{", "["), at):
+        end = _end_of_nested(text, at)
+    rest = bare.match(text, end)
+    end = end if rest is None else rest.end()
+    return (REDACTED if end > at else ""), end
+
+
+def _end_of_quoted(text: str, quote: re.Match[str]) -> int:
+    """Return where the string that *quote* opens ends; one that was cut off ends the text."""
+    end = text.find(quote[0], quote.end())
+    while end > 0 and text[end - 1] == "\\":
+        end = text.find(quote[0], end + 1)
+    return len(text) if end < 0 else end + len(quote[0])
+
+
+def _end_of_nested(text: str, at: int) -> int:
+    """Return where the object or array at *at* ends; one that was cut off ends the text."""
+    depth = 0
+    while (found := _NESTING.search(text, at)) is not None:
+        at = found.end()
+        if found[0].endswith('"'):
+            at = _end_of_quoted(text, found)
+            continue
+        depth += 1 if found[0] in "{[" else -1
+        if depth == 0:
+            return at
+    return len(text)
+
+
 def _head(body: bytes, cap: int) -> str:
-    start = body[:cap].decode("utf-8", "replace")
-    head = redacted_text(_KEYED_TEXT.sub(rf'\1"{REDACTED}"', start))
-    capped = {"truncated": True, "size": len(body), "head": head}
-    return msgspec.json.encode(capped).decode()
+    room = max(cap - _FRAME, 0)
+    start = body[:room]
+    text = start.decode("utf-8", "replace")
+    if _SUSPICIOUS.search(start) is not None:
+        text = _without_secrets(_ESCAPE.sub(_unescaped, text))
+    if len(body) > room:
+        text = _without_begun(text)
+    return _framed(text, len(body), cap)
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    """Return the printable ASCII character that was escaped, so that it hides nothing."""
+    character = chr(int(escape[1], 16)) if escape[1] else '"'
+    return escape[0] if character in "\"'\\" else character
+
+
+def _without_begun(text: str) -> str:
+    """Return *text*, which goes on elsewhere, without a secret that begins in its last word."""
+    last = max(text.rfind(end) for end in ' \t\r\n"') + 1
+    begun = _BEGUN.search(text, last)
+    if _AFTER_BEARER.search(text, max(last - 16, 0), last) is not None:
+        return text[:last] + REDACTED
+    return text if begun is None else text[: begun.start()] + REDACTED
+
+
+def _framed(text: str, size: int, cap: int) -> str:
+    room = max(cap - _FRAME, 0)
+    head = text[:room]
+    while (length := len(msgspec.json.encode(head)) - 2) > room:
+        head = head[: len(head) * room // length]
+    return msgspec.json.encode({"truncated": True, "size": size, "head": head}).decode()
+
+
+def _is_plain_json(body: bytes) -> bool:
+    try:
+        _check(body)
+    except (msgspec.DecodeError, RecursionError):
+        return False
+    return True
+
+
+def _load(text: str) -> object:
+    return json.loads(text, parse_float=_finite, parse_constant=_refuse)
+
+
+def _dump(value: object) -> str:
+    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    return _LONE.sub(lambda lone: f"\\u{ord(lone[0]):04x}", text)
+
+
+def _finite(digits: str) -> float | str:
+    """Return the number, or its text where Python has only infinity for it."""
+    number = float(digits)
+    return number if math.isfinite(number) else digits
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no JSON")
