@@ -10,12 +10,14 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from importlib.metadata import version
 
 import anyio
 import structlog
 
 from remit.admin.declaration import Loaded, load_declaration
 from remit.admin.known_servers import unclaimed_package
+from remit.admin.secret_files import session_key
 from remit.calls.authorize import Authorizer
 from remit.calls.directory import Directory
 from remit.calls.inforce import PolicyInForce
@@ -24,10 +26,20 @@ from remit.calls.listing import Listing
 from remit.calls.pipeline import Pipeline
 from remit.calls.record import Recorder
 from remit.calls.validate import Validator
+from remit.doors.asgi import App
+from remit.doors.guard import Guard
+from remit.doors.http import create_app
+from remit.doors.mcp.changes import CatalogueChanges, ListChanges
+from remit.doors.mcp.http import McpEndpoint
+from remit.doors.mcp.methods import ServerInfo
+from remit.doors.mcp.mirrored import MirroredArguments
+from remit.doors.mcp.protocol import McpDoor
+from remit.doors.mcp.sessions import Sessions
+from remit.errors import StorageUnavailable
 from remit.identity.authenticate import Authenticator
 from remit.model.principals import DEFAULT_TENANT
 from remit.model.servers import ServerStatus
-from remit.model.tools import ToolId
+from remit.model.tools import Tool, ToolId
 from remit.servers.git.server import open_server as open_git
 from remit.settings import Settings
 from remit.storage.audit import AuditLog, open_audit
@@ -190,14 +202,73 @@ def _why(status: ServerStatus) -> str:
     return f"server {status.name!r} is {status.state.value} and does not offer it"
 
 
+def build_door(gateway: Gateway) -> McpDoor:
+    """Return the protocol part of the MCP door, which HTTP and stdio serve alike."""
+    return McpDoor(
+        pipeline=gateway.pipeline,
+        listing=gateway.listing,
+        changes=ListChanges(gateway.listing, [CatalogueChanges(gateway.fleet)]),
+        info=ServerInfo(name="remit", version=version("remit"), title="remit"),
+        explains=gateway.installation.policy.explains_denials,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpDoors:
+    """What serves HTTP.
+
+    Attributes:
+        stop: Ends open streams, so that a stopping server need not wait for their clients.
+    """
+
+    app: App
+    stop: Callable[[], None]
+
+
+def build_http_doors(gateway: Gateway, *, loopback: bool) -> HttpDoors:
+    """Return everything that is served on the one port.
+
+    Args:
+        gateway: Open, and kept open while the application serves.
+        loopback: Whether only this machine can reach the port.
+
+    Raises:
+        StartupError: The key that seals session ids cannot be made.
+    """
+    http = gateway.installation.policy.declaration.http
+    guard = Guard(
+        loopback=loopback, public_url=http.public_url, allowed_origins=http.allowed_origins
+    )
+    endpoint = McpEndpoint(
+        door=build_door(gateway),
+        authenticate=gateway.authenticate,
+        sessions=Sessions(session_key(gateway.installation.settings.state / "session.key")),
+        mirrored=MirroredArguments(gateway.listing, gateway.directory),
+        guard=guard,
+    )
+    app = create_app(
+        mcp=endpoint,
+        authenticate=gateway.authenticate,
+        statuses=gateway.fleet,
+        guard=guard,
+        lifespan=endpoint.running,
+    )
+    return HttpDoors(app=app, stop=endpoint.stop)
+
+
 async def _watch_epochs(epochs: Epochs, authenticate: Authenticator) -> None:
-    seen = await epochs.current(DEFAULT_TENANT)
+    seen: Mapping[str, int] | None = None
     while True:
-        await anyio.sleep(POLL_EPOCHS)
-        current = await epochs.current(DEFAULT_TENANT)
+        try:
+            current = await epochs.current(DEFAULT_TENANT)
+        except StorageUnavailable as error:
+            # What cannot be read never widens access: known keys go on, new ones are refused.
+            log.warning("changes cannot be read", error=str(error))
+            current = seen
         if current != seen:
-            seen = current
             authenticate.forget()
+            seen = current
+        await anyio.sleep(POLL_EPOCHS)
 
 
 async def _remember_tools(fleet: Fleet, seen: SeenTools) -> None:
@@ -207,6 +278,12 @@ async def _remember_tools(fleet: Fleet, seen: SeenTools) -> None:
         for server, ids in catalogue.by_server.items():
             if stored.get(server) != ids:
                 stored[server] = ids
-                tools = [catalogue.tools[tool] for tool in ids]
-                await seen.replace(DEFAULT_TENANT, server, tools, datetime.now(UTC))
+                await _remember(seen, server, [catalogue.tools[tool] for tool in ids])
         catalogue = await fleet.changed(catalogue.version)
+
+
+async def _remember(seen: SeenTools, server: str, tools: Sequence[Tool]) -> None:
+    try:
+        await seen.replace(DEFAULT_TENANT, server, tools, datetime.now(UTC))
+    except StorageUnavailable as error:
+        log.warning("tools on offer cannot be remembered", server=server, error=str(error))

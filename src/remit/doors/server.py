@@ -20,3 +20,7 @@ class HttpServer(uvicorn.Server):
         """Stop listening, end streams, finish what is being answered."""
         self._on_stop()
         await super().shutdown(sockets)
+
+    async def serve_beside(self, listener: socket.socket) -> None:
+        """Serve on *listener* until `should_exit`, leaving signals to whoever runs the program."""
+        await self._serve([listener])

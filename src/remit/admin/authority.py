@@ -1,0 +1,119 @@
+"""Who can call what, and why: the questions an administrator asks (R10, R14)."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from remit.errors import BadCall
+from remit.identity.authenticate import principal_of
+from remit.model.decisions import Decision, Explanation, Layer
+from remit.model.keys import Key
+from remit.model.principals import Principal
+from remit.model.tools import ToolId
+from remit.policy.engine import decide, explain, roles_that_can
+from remit.policy.snapshot import PolicySnapshot
+from remit.upstreams.names import Names
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """Yes or no to one question, with every layer's verdict.
+
+    Attributes:
+        tool: The tool that was meant, or None when the name means none.
+        available: Whether its server is known to offer it.
+    """
+
+    tool: ToolId | None
+    available: bool
+    explanation: Explanation
+
+    def to_json(self) -> dict[str, object]:
+        """Return the contract's shape of `remit explain --json`."""
+        decision = self.explanation.decision
+        return {
+            "allowed": decision.allowed,
+            "layer": decision.layer.value,
+            "rule": decision.rule,
+            "reason": decision.reason,
+            "revision": decision.revision,
+            "tool": str(self.tool) if self.tool is not None else None,
+            "available": self.available,
+            "layers": [
+                {
+                    "layer": verdict.layer.value,
+                    "verdict": verdict.verdict.value,
+                    "rule": verdict.rule,
+                    "reason": verdict.reason,
+                }
+                for verdict in self.explanation.layers
+            ],
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WhoCan:
+    """Everybody who can call a tool, by name."""
+
+    roles: tuple[str, ...]
+    keys: tuple[str, ...]
+
+    def to_json(self) -> dict[str, list[str]]:
+        """Return the contract's shape of `remit who-can --json`."""
+        return {"roles": list(self.roles), "keys": list(self.keys), "users": [], "agents": []}
+
+
+class Authority:
+    """Answers from one snapshot and one naming table, by the same `decide()` as every call."""
+
+    def __init__(self, snapshot: PolicySnapshot, names: Names, available: Iterable[ToolId]) -> None:
+        self._snapshot = snapshot
+        self._names = names
+        self._available = frozenset(available)
+
+    def find_tool(self, alias: str) -> ToolId | None:
+        """Return the tool that *alias* or `server/tool` means, or None.
+
+        Raises:
+            BadCall: It fits several tools; the text lists them.
+        """
+        found = self._names.find(alias, None)
+        if len(found) > 1:
+            names = ", ".join(sorted(str(tool) for tool in found))
+            raise BadCall(f"the name {alias!r} fits several tools: {names}; use one of them")
+        return found[0] if found else ToolId.parse(alias)
+
+    def explain(self, principal: Principal, alias: str) -> Answer:
+        """Say whether *principal* may call the tool, and what each layer says."""
+        tool = self.find_tool(alias)
+        if tool is None:
+            return Answer(tool=None, available=False, explanation=self._unknown(alias))
+        return Answer(
+            tool=tool,
+            available=tool in self._available,
+            explanation=explain(self._snapshot, principal, tool),
+        )
+
+    def who_can(self, alias: str, keys: Sequence[Key], now: datetime) -> WhoCan:
+        """Return every role and every key that holds *now* that can call the tool."""
+        tool = self.find_tool(alias)
+        if tool is None:
+            return WhoCan(roles=(), keys=())
+        return WhoCan(
+            roles=roles_that_can(self._snapshot, tool),
+            keys=tuple(
+                key.name
+                for key in keys
+                if key.holds_at(now) and decide(self._snapshot, principal_of(key), tool).allowed
+            ),
+        )
+
+    def _unknown(self, alias: str) -> Explanation:
+        decision = Decision(
+            allowed=False,
+            layer=Layer.SERVER,
+            rule="",
+            reason=f"no tool by the name {alias!r} is known; write server/tool to ask about one",
+            revision=self._snapshot.revision,
+        )
+        return Explanation(decision=decision, layers=())

@@ -1,0 +1,44 @@
+"""Secrets that remit makes for itself on the first start, each in a file of mode 0600."""
+
+import os
+import secrets
+from pathlib import Path
+
+from remit.errors import StartupError
+
+SESSION_KEY_BYTES = 32
+
+
+def write_secret(path: Path, text: str) -> bool:
+    """Write *text* to a new file that only its owner can read; False when it is there already.
+
+    Raises:
+        StartupError: The folder cannot be written.
+    """
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return False
+    except OSError as error:
+        raise StartupError(
+            f"cannot write {path}: {error.strerror}; make its folder writable"
+        ) from error
+    with os.fdopen(handle, "w") as file:
+        file.write(text)
+    return True
+
+
+def session_key(path: Path) -> bytes:
+    """Return the key that seals session ids, made on the first start.
+
+    Raises:
+        StartupError: The file cannot be written, or does not hold such a key.
+    """
+    write_secret(path, secrets.token_hex(SESSION_KEY_BYTES))
+    try:
+        key = bytes.fromhex(path.read_text().strip())
+    except (OSError, ValueError) as error:
+        raise StartupError(f"cannot read {path}; remove it to have it made anew") from error
+    if len(key) != SESSION_KEY_BYTES:
+        raise StartupError(f"{path} does not hold a key; remove it to have it made anew")
+    return key

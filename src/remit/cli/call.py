@@ -1,0 +1,68 @@
+"""`remit call`: one call through the whole pipeline."""
+
+import json
+from datetime import UTC, datetime
+from typing import Annotated, cast
+
+import typer
+
+from remit.app import open_gateway
+from remit.calls.ids import new_id
+from remit.cli.output import EXIT_NO, ConfigFlag, JsonFlag, fail, print_json, run
+from remit.cli.subjects import SubjectFlag, find_subject
+from remit.cli.tools import settle
+from remit.errors import BadCall, CallDenied
+from remit.model.calls import Call, OutcomeKind
+from remit.settings import Settings
+
+
+def call(
+    subject: SubjectFlag,
+    tool: Annotated[str, typer.Argument(help="server/tool, or any alias of it.")],
+    arguments: Annotated[str, typer.Option("--args", help="A JSON object.")] = "{}",
+    config: ConfigFlag = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Call a tool as a caller would: checked, bounded and recorded. Exit status 1 if it fails."""
+    try:
+        is_object = isinstance(json.loads(arguments), dict)
+    except ValueError as error:
+        raise typer.BadParameter(f"--args is not JSON: {error}") from None
+    if not is_object:
+        raise typer.BadParameter("--args must be a JSON object, such as '{\"max_count\": 3}'")
+    kind, result = run(lambda: _called(Settings.read(config), subject, tool, arguments))
+    if as_json:
+        print_json(result)
+    else:
+        typer.echo(_text_of(result))
+    if kind is not OutcomeKind.OK:
+        raise typer.Exit(EXIT_NO)
+
+
+async def _called(
+    settings: Settings, subject: str, tool: str, arguments: str
+) -> tuple[OutcomeKind, dict[str, object]]:
+    async with open_gateway(settings, author="cli") as gateway:
+        principal = await find_subject(gateway.installation, subject)
+        await settle(gateway)
+        request = Call(
+            id=new_id(),
+            principal=principal,
+            requested=tool,
+            scope=None,
+            arguments=arguments.encode(),
+            started=datetime.now(UTC),
+        )
+        try:
+            outcome = await gateway.pipeline.run(request)
+        except CallDenied as denied:
+            fail(f"denied: {denied.reason} (request {request.id}; see `remit explain`)")
+        except BadCall as bad:
+            fail(f"{bad} (request {request.id})")
+        return outcome.kind, cast("dict[str, object]", json.loads(outcome.result))
+
+
+def _text_of(result: dict[str, object]) -> str:
+    content = cast("list[dict[str, object]]", result.get("content") or [])
+    texts = [str(block.get("text", f"[{block.get('type')}]")) for block in content]
+    return "\n".join(texts) or json.dumps(result, ensure_ascii=False)

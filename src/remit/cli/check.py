@@ -1,0 +1,69 @@
+"""`remit check`: everything that is wrong or suspicious in the configuration."""
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+import typer
+
+from remit.admin.check import Report, check_declaration
+from remit.admin.declaration import load_declaration
+from remit.admin.known_servers import unclaimed_package
+from remit.app import BUILTINS
+from remit.cli.output import EXIT_NO, ConfigFlag, JsonFlag, err, print_json, run
+from remit.errors import DeclarationError, Problem
+from remit.model.declaration import Declaration
+from remit.settings import Settings
+from remit.upstreams.fleet import open_fleet
+
+
+def check(
+    config: ConfigFlag = None,
+    connect: Annotated[
+        bool, typer.Option("--connect", help="Start the servers and ask what they offer.")
+    ] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Say everything that is wrong or suspicious; exit status 1 on an error."""
+    settings = Settings.read(config)
+    try:
+        loaded = load_declaration(settings.config)
+        offered = run(lambda: _offered(loaded.declaration)) if connect else None
+        report = check_declaration(loaded, offered=offered, environ=os.environ)
+    except DeclarationError as error:
+        report = Report(errors=error.problems, warnings=(), roles=0, grants=0)
+    if as_json:
+        print_json(report.to_json())
+    else:
+        _print(report, str(settings.config))
+    if report.errors:
+        raise typer.Exit(EXIT_NO)
+
+
+async def _offered(declaration: Declaration) -> Mapping[str, frozenset[str]]:
+    with err.status("connecting to the servers"):
+        async with open_fleet(
+            declaration.servers, builtins=BUILTINS, environ=os.environ, unclaimed=unclaimed_package
+        ) as fleet:
+            await fleet.settled()
+            return {
+                server: frozenset(tool.name for tool in ids)
+                for server, ids in fleet.catalogue.by_server.items()
+            }
+
+
+def _print(report: Report, file: str) -> None:
+    _print_problems("error", report.errors)
+    _print_problems("warning", report.warnings)
+    typer.echo(
+        f"{file}: {report.roles} roles, {report.grants} grants,"
+        f" {len(report.errors)} errors, {len(report.warnings)} warnings"
+    )
+
+
+def _print_problems(kind: str, problems: Sequence[Problem]) -> None:
+    for problem in problems:
+        where = f"{problem.file}:{problem.line}: " if problem.line else f"{problem.file}: "
+        typer.echo(f"{where}{kind}: {problem.message} [{problem.code}]")
+        if problem.remedy:
+            typer.echo(f"    → {problem.remedy}")

@@ -1,0 +1,1 @@
+"""`remit demo`: the main job on real input, with nothing to prepare."""

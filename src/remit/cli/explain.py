@@ -1,0 +1,97 @@
+"""`remit explain` and `remit who-can`: who can call what, and why."""
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+
+from remit.admin.authority import Answer, Authority, WhoCan
+from remit.admin.known_servers import offered_by
+from remit.app import BUILTINS, Installation, open_installation
+from remit.calls.directory import declared_tools
+from remit.cli.output import (
+    EXIT_NO,
+    ConfigFlag,
+    JsonFlag,
+    print_json,
+    print_table,
+    run,
+)
+from remit.cli.subjects import SubjectFlag, find_subject
+from remit.model.principals import DEFAULT_TENANT
+from remit.model.tools import ToolId
+from remit.settings import Settings
+from remit.upstreams.names import Names
+
+ToolArgument = Annotated[str, typer.Argument(help="server/tool, or any alias of it.")]
+
+
+def explain(
+    subject: SubjectFlag, tool: ToolArgument, config: ConfigFlag = None, as_json: JsonFlag = False
+) -> None:
+    """Say whether a caller may call a tool, and what every layer says. Exit status 1 for no."""
+    answer = run(lambda: _explained(Settings.read(config), subject, tool))
+    if as_json:
+        print_json(answer.to_json())
+    else:
+        _print_answer(subject, tool, answer)
+    if not answer.explanation.decision.allowed:
+        raise typer.Exit(EXIT_NO)
+
+
+def who_can(tool: ToolArgument, config: ConfigFlag = None, as_json: JsonFlag = False) -> None:
+    """Show every role and key that can call a tool. Exit status 1 if nobody can."""
+    found = run(lambda: _found(Settings.read(config), tool))
+    if as_json:
+        print_json(found.to_json())
+    else:
+        rows = [("role", name) for name in found.roles] + [("key", name) for name in found.keys]
+        print_table(("kind", "name"), rows, empty=f"nobody can call {tool}")
+    if not (found.roles or found.keys):
+        raise typer.Exit(EXIT_NO)
+
+
+async def _explained(settings: Settings, subject: str, tool: str) -> Answer:
+    async with open_installation(settings, author="") as installation:
+        principal = await find_subject(installation, subject)
+        return (await open_authority(installation)).explain(principal, tool)
+
+
+async def _found(settings: Settings, tool: str) -> WhoCan:
+    async with open_installation(settings, author="") as installation:
+        keys = await installation.keys.all_keys(DEFAULT_TENANT)
+        return (await open_authority(installation)).who_can(tool, keys, datetime.now(UTC))
+
+
+async def open_authority(installation: Installation) -> Authority:
+    """Return an authority that knows what was declared, bundled or ever seen; starts no server."""
+    declaration = installation.policy.declaration
+    seen = frozenset(tool.id for tool in await installation.seen.all_tools(DEFAULT_TENANT))
+    published = {
+        name: offered_by(config) or frozenset[str]() for name, config in declaration.servers.items()
+    }
+    known = {ToolId(server, tool) for server, names in published.items() for tool in names}
+    bundled = {tool for tool in known if declaration.servers[tool.server].builtin in BUILTINS}
+    return Authority(
+        installation.policy.snapshot,
+        Names.build(seen | known | declared_tools(declaration)),
+        seen | bundled,
+    )
+
+
+def _print_answer(subject: str, tool: str, answer: Answer) -> None:
+    decision = answer.explanation.decision
+    word = "may" if decision.allowed else "may not"
+    typer.echo(f"{subject} {word} call {answer.tool or tool}: {decision.reason}")
+    rows = [
+        (verdict.layer.value, verdict.verdict.value, verdict.rule or "-", verdict.reason)
+        for verdict in answer.explanation.layers
+    ]
+    if rows:
+        print_table(("layer", "verdict", "rule", "reason"), rows, empty="")
+    typer.echo(
+        f"decided by {decision.layer.value}, rule {decision.rule or 'none'},"
+        f" revision {decision.revision}"
+    )
+    if not answer.available:
+        typer.echo("note: no server has offered this tool so far")

@@ -1,0 +1,73 @@
+"""`remit`: the command line, one module a command."""
+
+import logging
+import os
+import sys
+from importlib.metadata import version
+from typing import Annotated
+
+import structlog
+import typer
+
+from remit.cli.audit import audit_app
+from remit.cli.call import call
+from remit.cli.check import check
+from remit.cli.demo.command import demo
+from remit.cli.explain import explain, who_can
+from remit.cli.keys import keys_app
+from remit.cli.serve import serve
+from remit.cli.stdio import stdio
+from remit.cli.tools import tools
+
+app = typer.Typer(
+    name="remit",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+for command in (demo, serve, stdio, check, tools, call, explain):
+    app.command()(command)
+app.command("who-can")(who_can)
+app.add_typer(keys_app, name="keys")
+app.add_typer(audit_app, name="audit")
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"remit {version('remit')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    show_version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True)
+    ] = False,
+) -> None:
+    """An MCP gateway: who can call what, why, and what did they do?"""
+    del show_version
+
+
+def _set_up_logging() -> None:
+    """Log to standard error only: standard output belongs to results and to JSON-RPC."""
+    name = os.environ.get("REMIT_LOG_LEVEL") or os.environ.get("MCP_LOG_LEVEL") or "WARNING"
+    level = logging.getLevelNamesMapping().get(name.upper(), logging.WARNING)
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.format_exc_info,
+            structlog.dev.ConsoleRenderer(colors=False)
+            if sys.stderr.isatty()
+            else structlog.processors.JSONRenderer(),
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+    )
+
+
+def main() -> None:
+    """Run the command that the arguments name."""
+    _set_up_logging()
+    app()

@@ -1,0 +1,105 @@
+"""How commands speak: tables for people, JSON for programs, one line for errors."""
+
+import json
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, NoReturn, TypeVar
+
+import anyio
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from remit.errors import (
+    AuditUnavailable,
+    DeclarationError,
+    RemitError,
+    StartupError,
+    UpstreamError,
+)
+
+EXIT_NO = 1
+EXIT_USAGE = 2
+EXIT_UNREACHABLE = 3
+
+T = TypeVar("T")
+
+JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+
+ConfigFlag = Annotated[
+    Path | None,
+    typer.Option("--config", help="The declaration; default $REMIT_CONFIG or remit.yaml."),
+]
+
+out = Console(highlight=False, soft_wrap=False)
+err = Console(stderr=True, highlight=False)
+
+
+def print_json(data: object) -> None:
+    """Print *data* as indented JSON on standard output."""
+    typer.echo(json.dumps(data, indent=2, ensure_ascii=False, default=str))
+
+
+def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, empty: str) -> None:
+    """Print a table, or the line *empty* when it would have no rows."""
+    if not rows:
+        typer.echo(empty)
+        return
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        table.add_row(*(_plain(cell) for cell in row))
+    out.print(table)
+
+
+def _plain(cell: str) -> str:
+    """Keep brackets from being read as markup, and control characters off the terminal."""
+    shown = "".join(
+        char if char.isprintable() or char == "\n" else "\N{REPLACEMENT CHARACTER}" for char in cell
+    )
+    return shown.replace("[", r"\[")
+
+
+def exit_status(error: RemitError) -> int:
+    """Return the exit status that an error means (contract, product.md)."""
+    if isinstance(error, DeclarationError):
+        return EXIT_NO
+    if isinstance(error, StartupError | UpstreamError | AuditUnavailable):
+        return EXIT_UNREACHABLE
+    return EXIT_NO
+
+
+def fail(message: str, status: int = EXIT_NO) -> NoReturn:
+    """Print one line on standard error and leave with *status*."""
+    for line in message.splitlines() or [""]:
+        typer.echo(f"error: {line}", err=True)
+    raise typer.Exit(status)
+
+
+def run(command: Callable[[], Coroutine[object, object, T]]) -> T:
+    """Run an async command; what remit refuses becomes one line and an exit status."""
+    refused: RemitError | None = None
+    try:
+        return anyio.run(command, backend_options={"use_uvloop": True})
+    except RemitError as error:
+        refused = error
+    except BaseExceptionGroup as group:
+        refused = _only_refusal(group)
+        if refused is None:
+            raise
+    fail(str(refused), exit_status(refused))
+
+
+def _only_refusal(group: BaseExceptionGroup[BaseException]) -> RemitError | None:
+    """Return the refusal that a group of tasks ended with, or None if anything else is in it."""
+    refusals, rest = group.split(RemitError)
+    if refusals is None or rest is not None:
+        return None
+    first = refusals.exceptions[0]
+    return _only_refusal(first) if isinstance(first, BaseExceptionGroup) else first
+
+
+def as_rows(entries: Sequence[Mapping[str, object]], columns: Sequence[str]) -> list[list[str]]:
+    """Return table rows with the named members of *entries*."""
+    return [["" if entry[c] is None else str(entry[c]) for c in columns] for entry in entries]

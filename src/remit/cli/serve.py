@@ -1,0 +1,70 @@
+"""`remit serve`: the gateway."""
+
+import sys
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+
+from remit.admin.keys import ADMIN_KEY_NAME, make_key
+from remit.admin.secret_files import write_secret
+from remit.app import Gateway, open_gateway
+from remit.cli.output import ConfigFlag, run
+from remit.cli.serving import bind, build_server, is_loopback, url_of
+from remit.errors import StartupError
+from remit.model.principals import DEFAULT_TENANT
+from remit.settings import DEFAULT_HOST, DEFAULT_PORT, Settings
+
+
+def serve(
+    config: ConfigFlag = None,
+    host: Annotated[str, typer.Option("--host", help="Where to listen.")] = DEFAULT_HOST,
+    port: Annotated[int, typer.Option("--port", min=0, max=65535)] = DEFAULT_PORT,
+) -> None:
+    """Serve MCP at /mcp until Ctrl-C; the first start makes an administrator's key."""
+    settings = Settings.read(config)
+    run(lambda: _serve(settings, host, port))
+
+
+async def _serve(settings: Settings, host: str, port: int) -> None:
+    async with open_gateway(settings, author="serve") as gateway:
+        await _check_exposure(gateway, host)
+        with bind(host, port) as listener:
+            await _make_admin_key(gateway)
+            server = build_server(gateway, listener)
+            typer.echo(f"remit serves {url_of(listener)}/mcp", err=True)
+            await server.serve([listener])
+
+
+async def _check_exposure(gateway: Gateway, host: str) -> None:
+    """Refuse to listen beyond this machine before anybody was given a key (contract)."""
+    if is_loopback(host):
+        return
+    now = datetime.now(UTC)
+    keys = await gateway.installation.keys.all_keys(DEFAULT_TENANT)
+    if not any(key.holds_at(now) and key.name != ADMIN_KEY_NAME for key in keys):
+        raise StartupError(
+            f"not listening on {host} while nobody has a key: make one with"
+            " `remit keys create NAME --role ROLE`, or listen on 127.0.0.1"
+        )
+
+
+async def _make_admin_key(gateway: Gateway) -> None:
+    """Make the administrator's key on the first start; shown on a terminal, never in a log."""
+    installation = gateway.installation
+    keys = await installation.keys.all_keys(DEFAULT_TENANT)
+    if any(key.admin for key in keys):
+        return
+    made = await make_key(
+        installation.keys,
+        ADMIN_KEY_NAME,
+        tenant=DEFAULT_TENANT,
+        now=datetime.now(UTC),
+        admin=True,
+        roles={},
+    )
+    path = installation.settings.state / "admin.key"
+    path.unlink(missing_ok=True)
+    write_secret(path, made.text + "\n")
+    shown = made.text if sys.stderr.isatty() else f"in {path}"
+    typer.echo(f"administrator's key (made now, on the first start): {shown}", err=True)

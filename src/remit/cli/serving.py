@@ -1,0 +1,83 @@
+"""Serving the doors over HTTP, for `remit serve` and `remit demo`."""
+
+import ipaddress
+import os
+import socket
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+import anyio
+import uvicorn
+
+from remit.app import Gateway, build_http_doors
+from remit.doors.server import HttpServer
+from remit.errors import StartupError
+
+GRACE = 5
+"""Seconds that requests under way have to end at a stop."""
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """Return a listening socket.
+
+    Raises:
+        StartupError: The address is taken, or is not ours; the text says what to do.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+        listener.listen(2048)
+    except OSError as error:
+        listener.close()
+        why = os.strerror(error.errno) if error.errno else str(error)
+        raise StartupError(
+            f"cannot listen on {host}:{port}: {why}; choose another --port, or --host"
+        ) from error
+    listener.setblocking(False)
+    return listener
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach *host*."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def url_of(listener: socket.socket) -> str:
+    """Return the base URL of a listening socket."""
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def build_server(gateway: Gateway, listener: socket.socket) -> HttpServer:
+    """Return the HTTP server for *gateway*; whoever runs it owns *listener*."""
+    loopback = is_loopback(listener.getsockname()[0])
+    doors = build_http_doors(gateway, loopback=loopback)
+    config = uvicorn.Config(
+        doors.app,
+        http="httptools",
+        ws="none",
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        date_header=False,
+        timeout_graceful_shutdown=GRACE,
+        lifespan="on",
+    )
+    return HttpServer(config, doors.stop)
+
+
+@asynccontextmanager
+async def open_server(gateway: Gateway, listener: socket.socket) -> AsyncGenerator[str]:
+    """Serve while entered, beside whatever else goes on; gives the base URL."""
+    server = build_server(gateway, listener)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(server.serve_beside, listener)
+        try:
+            yield url_of(listener)
+        finally:
+            server.should_exit = True

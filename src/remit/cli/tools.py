@@ -1,0 +1,45 @@
+"""`remit tools`: what one caller sees, with the token cost of its list."""
+
+import typer
+
+from remit.app import Gateway, open_gateway
+from remit.cli.output import ConfigFlag, JsonFlag, as_rows, err, print_json, print_table, run
+from remit.cli.subjects import SubjectFlag, find_subject
+from remit.settings import Settings
+
+
+def tools(subject: SubjectFlag, config: ConfigFlag = None, as_json: JsonFlag = False) -> None:
+    """Show the tools that a caller sees, and what their list costs a model in tokens."""
+    entries, note = run(lambda: _listed(Settings.read(config), subject))
+    if as_json:
+        print_json(entries)
+    else:
+        columns = ("server", "tool", "name", "tokens")
+        print_table(columns, as_rows(entries, columns), empty="no tools")
+        total = sum(int(str(entry["tokens"])) for entry in entries)
+        typer.echo(f"\n{len(entries)} tools, about {total} tokens")
+    if note:
+        typer.echo(note, err=True)
+
+
+async def _listed(settings: Settings, subject: str) -> tuple[list[dict[str, object]], str]:
+    async with open_gateway(settings, author="") as gateway:
+        principal = await find_subject(gateway.installation, subject)
+        await settle(gateway)
+        listing = gateway.listing
+        entries: list[dict[str, object]] = [
+            {
+                "server": tool.id.server,
+                "tool": tool.id.name,
+                "name": listing.published_name(tool.id, None),
+                "tokens": listing.token_cost(tool),
+            }
+            for tool in listing.visible(principal, None)
+        ]
+        return entries, listing.instructions(principal, None)
+
+
+async def settle(gateway: Gateway) -> None:
+    """Wait until every server is up or has failed, with a spinner on a terminal."""
+    with err.status("connecting to the servers"):
+        await gateway.fleet.settled()
