@@ -1,5 +1,6 @@
 """A door over a fleet that lives in this process, served by a real server on a real socket."""
 
+import io
 import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -9,7 +10,11 @@ from typing import Any
 import aiohttp
 import anyio
 import anyio.lowlevel
+import httpx2
 import uvicorn
+from mcp.client.client import Client
+from mcp.client.session import MessageHandlerFnT
+from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.inbound import encode_header_value
 
 from remit.calls.authorize import Authorizer
@@ -327,7 +332,7 @@ class Wire:
     """Raw requests to one gateway: nothing is added but what the test says."""
 
     def __init__(self, session: aiohttp.ClientSession, url: str, key: str = "reader-key") -> None:
-        self._session = session
+        self.session = session
         self.url = url
         self._key = key
 
@@ -347,8 +352,12 @@ class Wire:
         }
         merged = {k: v for k, v in (usual | dict(headers or {})).items() if v is not None}
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
-        async with self._session.request(
-            verb, self.url + path, data=data, headers=merged, skip_auto_headers=["Content-Type"]
+        async with self.session.request(
+            verb,
+            self.url + path,
+            data=io.BytesIO(data),
+            headers=merged,
+            skip_auto_headers=["Content-Type"],
         ) as response:
             return Reply(
                 status=response.status,
@@ -400,3 +409,20 @@ def modern_headers(method: str, params: Mapping[str, object]) -> dict[str, str |
     if isinstance(name, str):
         headers["Mcp-Name"] = encode_header_value(name)
     return headers
+
+
+@asynccontextmanager
+async def library_client(
+    url: str, key: str, mode: str, handler: MessageHandlerFnT | None = None
+) -> AsyncGenerator[Client]:
+    """Connect the protocol library's own client over HTTP."""
+    async with (
+        httpx2.AsyncClient(headers={"Authorization": f"Bearer {key}"}) as http,
+        Client(
+            streamable_http_client(url, http_client=http),
+            mode=mode,
+            cache=None,
+            message_handler=handler,
+        ) as client,
+    ):
+        yield client

@@ -1,6 +1,6 @@
 """Everything that remit serves over HTTP, as one ASGI application on one port."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
 from http import HTTPStatus
 from typing import Protocol
@@ -21,7 +21,7 @@ log = structlog.get_logger(__name__)
 class StatusSource(Protocol):
     """Where the state of the servers comes from."""
 
-    def statuses(self) -> tuple[ServerStatus, ...]:
+    def statuses(self) -> Sequence[ServerStatus]:
         """Return every declared server's state, in order."""
         ...
 
@@ -132,7 +132,7 @@ class _Health:
             return False
 
 
-def is_ready(statuses: tuple[ServerStatus, ...]) -> bool:
+def is_ready(statuses: Sequence[ServerStatus]) -> bool:
     """Whether to send callers here: unless every server that should run is still starting.
 
     A server that failed makes nobody wait, since it is left out and the list says so.

@@ -79,22 +79,30 @@ class Watch:
             again: Verifies the caller's credential once more; the stream ends when it no longer
                 holds (R17).
         """
-        with anyio.move_on_after(self._owner.keep_alive):
-            await self._event.wait()
-        if self._event.is_set():
-            self._event = anyio.Event()
-        if again is not None and not self._closed:
-            try:
-                self.principal = await again()
-            except Unauthenticated:
-                self._closed = True
-        if self._closed:
-            return Notice.CLOSED
-        now = self._list()
-        if now == self._seen:
-            return Notice.QUIET
-        self._seen = now
-        return Notice.CHANGED
+        deadline = anyio.current_time() + self._owner.keep_alive
+        while True:
+            with anyio.CancelScope(deadline=deadline) as waiting:
+                await self._event.wait()
+            if not waiting.cancelled_caught:
+                self._event = anyio.Event()
+            await self._verify(again)
+            if self._closed:
+                return Notice.CLOSED
+            now = self._list()
+            if now != self._seen:
+                self._seen = now
+                return Notice.CHANGED
+            # A change that concerns others only goes unsaid, even as a sign of life.
+            if waiting.cancelled_caught:
+                return Notice.QUIET
+
+    async def _verify(self, again: Callable[[], Awaitable[Principal]] | None) -> None:
+        if again is None or self._closed:
+            return
+        try:
+            self.principal = await again()
+        except Unauthenticated:
+            self._closed = True
 
     def wake(self) -> None:
         """Look again."""
@@ -139,6 +147,10 @@ class ListChanges:
         self._most = most
         self._watches: set[Watch] = set()
         self._closed = False
+
+    def __len__(self) -> int:
+        """Return how many streams are open."""
+        return len(self._watches)
 
     def watch(self, principal: Principal, scope: str | None, *, legacy: bool) -> Watch | None:
         """Return a new watch, or None when there are too many or remit is stopping."""

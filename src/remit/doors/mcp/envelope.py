@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 from mcp_types import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR, PROTOCOL_VERSION_META_KEY
 
-from remit.doors.mcp.spans import lenient_members, value_of
+from remit.upstreams.wire import Malformed, json_bytes, members, value_of
 
 NULL: Final = b"null"
 """The id of an answer to a message whose own id cannot be read."""
@@ -66,7 +66,7 @@ class Fault:
     @property
     def error(self) -> bytes:
         """The `error` object as raw JSON."""
-        text = msgspec.json.encode(self.message)
+        text = json_bytes(self.message)
         data = b',"data":' + self.data if self.data else b""
         return b'{"code":%d,"message":%b%b}' % (self.code, text, data)
 
@@ -83,6 +83,19 @@ class _Wire(msgspec.Struct):
 _decoder = msgspec.json.Decoder(_Wire)
 
 
+def decoded(raw: bytes | None) -> object:
+    """Return the value of a parameter; None when it is absent, or beyond what Python can hold."""
+    if raw is None:
+        return None
+    try:
+        return msgspec.json.decode(raw)
+    except (msgspec.DecodeError, RecursionError):
+        try:
+            return value_of(raw)
+        except Malformed:
+            return None
+
+
 def read_message(body: bytes) -> Message | Fault:
     """Return the message in *body*, or the fault to answer it with."""
     if not body.isascii():
@@ -94,7 +107,7 @@ def read_message(body: bytes) -> Message | Fault:
     try:
         wire = _decoder.decode(body)
     except (msgspec.DecodeError, RecursionError):
-        return _read_leniently(body.decode())
+        return _read_leniently(body)
     return _checked(
         jsonrpc=wire.jsonrpc,
         raw_id=bytes(wire.id),
@@ -123,35 +136,35 @@ def _checked(
     return _invalid("method must be a string", raw_id)
 
 
-def _read_leniently(text: str) -> Message | Fault:
+def _read_leniently(body: bytes) -> Message | Fault:
     """Read what the fast parser refuses: odd but right JSON, and to say what is wrong."""
     try:
-        members = lenient_members(text)
-    except ValueError:
-        return _not_an_object(text)
-    raw_id = members.get("id", b"")
-    raw_params = members.get("params", NULL)
+        found = members(body)
+    except Malformed:
+        return _not_an_object(body)
+    raw_id = found.get("id", b"")
+    raw_params = found.get("params", NULL)
     params = _NO_PARAMS
     if raw_params != NULL:
         try:
-            params = lenient_members(raw_params.decode())
-        except ValueError:
+            params = members(raw_params)
+        except Malformed:
             return Fault(
                 code=INVALID_PARAMS, message="params must be an object", id=_readable(raw_id)
             )
     return _checked(
-        jsonrpc=value_of(members.get("jsonrpc", NULL)),
+        jsonrpc=decoded(found.get("jsonrpc")),
         raw_id=raw_id,
-        method=value_of(members.get("method", NULL)),
+        method=decoded(found.get("method")),
         params=params,
-        is_response="result" in members or "error" in members,
+        is_response="result" in found or "error" in found,
     )
 
 
-def _not_an_object(text: str) -> Fault:
+def _not_an_object(body: bytes) -> Fault:
     try:
-        value = value_of(text.encode())
-    except ValueError:
+        value = value_of(body)
+    except Malformed:
         return Fault(code=PARSE_ERROR, message="Parse error: the message is not JSON")
     if isinstance(value, list):
         return _invalid("batches are not supported; send each message alone", NULL)

@@ -11,9 +11,8 @@ from mcp.shared.inbound import (
     classify_inbound_request,
 )
 
-from remit.doors.mcp.envelope import Fault, Message
+from remit.doors.mcp.envelope import Fault, Message, decoded
 from remit.doors.mcp.protocol import Caller
-from remit.doors.mcp.spans import value_of
 from remit.model.principals import Principal
 
 
@@ -49,7 +48,7 @@ def _classified(message: Message) -> Mapping[str, Any]:
     """Return of a message what the library's rules look at."""
     params: dict[str, Any] = {}
     for name in ("_meta", NAME_BEARING_METHODS.get(message.method)):
-        raw = message.param(name) if name is not None else None
-        if name is not None and raw is not None:
-            params[name] = value_of(raw)
+        value = decoded(message.param(name)) if name is not None else None
+        if name is not None and value is not None:
+            params[name] = value
     return {"method": message.method, "params": params}

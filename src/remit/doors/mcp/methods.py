@@ -12,8 +12,8 @@ from mcp_types.version import (
     MODERN_PROTOCOL_VERSIONS,
 )
 
-from remit.doors.mcp.envelope import Message
-from remit.doors.mcp.spans import members_of, value_of
+from remit.doors.mcp.envelope import Message, decoded
+from remit.upstreams.wire import Malformed, members
 
 TTL_MS: Final = 2000
 """How long a client may keep a list, in milliseconds; a change shows within 2 seconds (R17)."""
@@ -80,8 +80,7 @@ class OwnResults:
 
 def negotiated_version(initialize: Message) -> str | None:
     """Return the revision to settle on, or None when the request names none."""
-    raw = initialize.param("protocolVersion")
-    asked = value_of(raw) if raw is not None else None
+    asked = decoded(initialize.param("protocolVersion"))
     if not isinstance(asked, str):
         return None
     return asked if asked in HANDSHAKE_PROTOCOL_VERSIONS else LATEST_HANDSHAKE_VERSION
@@ -93,8 +92,8 @@ def asks_for_tool_changes(listen: Message) -> bool | None:
     if raw is None:
         return None
     try:
-        wanted = members_of(raw)
-    except ValueError:
+        wanted = members(raw)
+    except Malformed:
         return None
     return wanted.get("toolsListChanged") == b"true"
 

@@ -8,10 +8,9 @@ from mcp.shared.inbound import X_MCP_HEADER_KEY, validate_mcp_param_headers
 from remit.calls.directory import Directory
 from remit.calls.listing import Listing
 from remit.doors.asgi import Exchange
-from remit.doors.mcp.envelope import NULL, Fault, Message
+from remit.doors.mcp.envelope import Fault, Message, decoded
 from remit.doors.mcp.inbound import fault_of
 from remit.doors.mcp.protocol import Caller
-from remit.doors.mcp.spans import value_of
 from remit.model.principals import Principal
 from remit.model.tools import Tool, ToolId
 
@@ -39,8 +38,8 @@ class MirroredArguments:
         annotated = self._annotated(caller.principal, caller.scope)
         if not annotated:
             return None
-        name = value_of(message.param("name") or NULL)
-        arguments = value_of(message.param("arguments") or b"{}")
+        name = decoded(message.param("name"))
+        arguments = decoded(message.param("arguments") or b"{}")
         if not isinstance(name, str) or not isinstance(arguments, dict):
             return None
         meant = self._directory.names.find(name, caller.scope)
@@ -63,7 +62,7 @@ class MirroredArguments:
             if len(self._views) >= MOST_VIEWS:
                 self._views.clear()
             schemas = {
-                tool.id: value_of(tool.input_schema)
+                tool.id: decoded(tool.input_schema)
                 for tool in view
                 if _TELLTALE in tool.input_schema
             }

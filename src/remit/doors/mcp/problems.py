@@ -21,8 +21,7 @@ from mcp_types import (
     URL_ELICITATION_REQUIRED,
 )
 
-from remit.doors.mcp.envelope import Fault
-from remit.doors.mcp.spans import members_of, value_of
+from remit.doors.mcp.envelope import Fault, decoded
 from remit.errors import (
     AuditUnavailable,
     CallDenied,
@@ -31,6 +30,7 @@ from remit.errors import (
     UpstreamProtocolError,
 )
 from remit.model.principals import Principal
+from remit.upstreams.wire import Malformed, members
 
 UNKNOWN_TOOL: Final = "Unknown tool"
 WHOM_TO_ASK: Final = "an administrator of this gateway, who finds the call by its requestId"
@@ -119,15 +119,18 @@ def _text(error: RemitError) -> str:
 
 def _relayed(rpc_error: bytes, *, modern: bool) -> Fault | None:
     try:
-        members = members_of(rpc_error)
-        code, message = value_of(members["code"]), value_of(members["message"])
-    except (ValueError, KeyError):
+        parts = members(rpc_error)
+    except Malformed:
         return None
+    code, message, data = (
+        decoded(parts.get("code")),
+        decoded(parts.get("message")),
+        parts.get("data"),
+    )
     if not isinstance(code, int) or not isinstance(message, str):
         return None
-    text = message.encode(errors="backslashreplace").decode()
     if code == RESOURCE_NOT_FOUND:
-        return Fault(code=INVALID_PARAMS, message=text, data=members.get("data", b""))
+        return Fault(code=INVALID_PARAMS, message=message, data=data or b"")
     if code in _BETWEEN_US or (modern and code == URL_ELICITATION_REQUIRED):
-        return Fault(code=INTERNAL_ERROR, message=text)
-    return Fault(code=code, message=text, data=members.get("data", b""))
+        return Fault(code=INTERNAL_ERROR, message=message)
+    return Fault(code=code, message=message, data=data or b"")

@@ -23,7 +23,7 @@ from remit.calls.pipeline import Pipeline
 from remit.calls.record import utc_now
 from remit.doors.mcp.answers import LIST_CHANGED, Answer, Stream, error_answer, result_answer
 from remit.doors.mcp.changes import ListChanges
-from remit.doors.mcp.envelope import Fault, Message
+from remit.doors.mcp.envelope import Fault, Message, decoded
 from remit.doors.mcp.methods import (
     EMPTY_RESULT,
     OwnResults,
@@ -33,7 +33,6 @@ from remit.doors.mcp.methods import (
 )
 from remit.doors.mcp.problems import Problems, internal_error
 from remit.doors.mcp.results import fitted
-from remit.doors.mcp.spans import value_of
 from remit.errors import RemitError
 from remit.model.calls import Call
 from remit.model.principals import Principal
@@ -197,7 +196,7 @@ def _text(raw: bytes | None) -> str | None:
 
     No name holds one, and no database stores one.
     """
-    value = value_of(raw) if raw is not None else None
+    value = decoded(raw)
     if not isinstance(value, str):
         return None
     return value.encode(errors="backslashreplace").decode()

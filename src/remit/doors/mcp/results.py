@@ -1,13 +1,11 @@
 """A tool's raw result, made to fit the caller's era: its bytes stay unless the era forbids them."""
 
-import json
-from collections.abc import Mapping
 from typing import Final
 
 from mcp_types import SERVER_INFO_META_KEY
 
-from remit.doors.mcp.spans import members_of
 from remit.errors import UpstreamProtocolError
+from remit.upstreams.wire import Malformed, joined, members
 
 COMPLETE: Final = b'"complete"'
 
@@ -33,7 +31,7 @@ def fitted(result: bytes, *, modern: bool) -> bytes:
 
 
 def _for_modern(result: bytes) -> bytes:
-    if b'"resultType"' in result and "resultType" in _members(result):
+    if b'"resultType"' in result and "resultType" in _parts(result):
         return result
     start = result.index(b"{") + 1
     rest = result[start:]
@@ -44,13 +42,13 @@ def _for_modern(result: bytes) -> bytes:
 def _for_legacy(result: bytes) -> bytes:
     if not any(telltale in result for telltale in _TELLTALES):
         return result
-    members = _members(result)
-    if members.get("resultType", COMPLETE) != COMPLETE:
+    parts = _parts(result)
+    if parts.get("resultType", COMPLETE) != COMPLETE:
         raise UpstreamProtocolError("the tool asks for input that this connection cannot carry")
-    kept = {name: raw for name, raw in members.items() if not _is_unknown_to_legacy(name, raw)}
+    kept = {name: raw for name, raw in parts.items() if not _is_unknown_to_legacy(name, raw)}
     if _SERVER_INFO in kept.get("_meta", b""):
         kept["_meta"] = _without_server_info(kept["_meta"])
-    return result if kept == members else _joined(kept)
+    return result if kept == parts else joined(kept)
 
 
 def _is_unknown_to_legacy(name: str, raw: bytes) -> bool:
@@ -59,23 +57,14 @@ def _is_unknown_to_legacy(name: str, raw: bytes) -> bool:
 
 
 def _without_server_info(meta: bytes) -> bytes:
-    members = _members(meta)
-    if SERVER_INFO_META_KEY not in members:
+    parts = _parts(meta)
+    if SERVER_INFO_META_KEY not in parts:
         return meta
-    return _joined({name: raw for name, raw in members.items() if name != SERVER_INFO_META_KEY})
+    return joined({name: raw for name, raw in parts.items() if name != SERVER_INFO_META_KEY})
 
 
-def _members(raw: bytes) -> Mapping[str, bytes]:
+def _parts(raw: bytes) -> dict[str, bytes]:
     try:
-        return members_of(raw)
-    except ValueError:
+        return members(raw)
+    except Malformed:
         raise UpstreamProtocolError("the server's answer is no result") from None
-
-
-def _joined(members: Mapping[str, bytes]) -> bytes:
-    # Keys in ASCII: a key may hold a lone surrogate, which only an escape can spell.
-    return (
-        b"{"
-        + b",".join(json.dumps(name).encode() + b":" + raw for name, raw in members.items())
-        + b"}"
-    )
