@@ -79,7 +79,7 @@ class AuditLog:
             StorageUnavailable: The database cannot be used.
             BadCall: The query does not make sense.
         """
-        await self._take_all()
+        await self._take(self._intake.take_all)
         async with self._database.reading() as connection:
             return await find_calls(connection, query)
 
@@ -92,7 +92,7 @@ class AuditLog:
             AuditUnavailable: A journal cannot be read, so the answer would be incomplete.
             StorageUnavailable: The database cannot be used.
         """
-        await self._take_all()
+        await self._take(self._intake.take_all)
         async with self._database.reading() as connection:
             return await events_after(connection, tenant, seq, limit)
 
@@ -100,9 +100,10 @@ class AuditLog:
         """Return when everything recorded so far is in the database.
 
         Raises:
+            AuditUnavailable: A line that no database takes could not be set aside; nothing is lost.
             StorageUnavailable: The database cannot be used; nothing is lost.
         """
-        await self._intake.take_own()
+        await self._take(self._intake.take_own)
 
     async def write_behind(self) -> None:
         """Move events into the database, in batches, until cancelled."""
@@ -148,9 +149,9 @@ class AuditLog:
                 "make room on the disk or make the folder writable"
             ) from error
 
-    async def _take_all(self) -> None:
+    async def _take(self, work: Callable[[], Awaitable[None]]) -> None:
         try:
-            await self._intake.take_all()
+            await work()
         except OSError as error:
             raise AuditUnavailable(
                 f"a journal in {str(self._journal.folder)!r} cannot be taken in "

@@ -68,14 +68,14 @@ class Database:
         name: For messages; holds no credentials.
     """
 
-    def __init__(self, engine: AsyncEngine) -> None:
+    def __init__(self, engine: AsyncEngine, *, longest: float = LONGEST_TRANSACTION) -> None:
         self.name = _name(engine.url)
         self.engine = engine
         # a transaction that takes SQLite's write lock only at its first write can find that
         # somebody else wrote since it began, and then no waiting helps
         self._writer = engine.execution_options(remit_begin="BEGIN IMMEDIATE")
         self._durable = self._writer.execution_options(remit_synchronous="FULL")
-        self._longest = math.inf if engine.dialect.name == "sqlite" else LONGEST_TRANSACTION
+        self._longest = math.inf if engine.dialect.name == "sqlite" else longest
 
     @asynccontextmanager
     async def reading(self) -> AsyncGenerator[AsyncConnection]:

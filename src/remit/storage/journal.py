@@ -42,23 +42,21 @@ class JournalFile:
         synced: Bytes that survive power loss.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / f"{os.getpid()}-{uuid4().hex}{SUFFIX}"
         self.size = 0
         self.taken = 0
         self.synced = 0
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-        self.descriptor = os.open(path, flags, 0o600)
+        # locked before it has its name: whoever sees it unlocked takes it for a dead one's
+        making = self.path.with_suffix(".making")
+        self.descriptor = os.open(making, flags, 0o600)
         try:
             fcntl.flock(self.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            making.rename(self.path)
         except OSError:
             os.close(self.descriptor)
             raise
-
-    @property
-    def is_named(self) -> bool:
-        """Whether the file can still be found by its name."""
-        return os.fstat(self.descriptor).st_nlink > 0
 
     def append(self, line: bytes) -> None:
         """Write *line* wholly.
@@ -197,15 +195,7 @@ class Journal:
     def _open(self) -> JournalFile:
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._unnamed = True
-        while True:
-            # whoever looks between its making and its locking takes it for a dead one
-            try:
-                file = JournalFile(self.folder / f"{os.getpid()}-{uuid4().hex}{SUFFIX}")
-            except BlockingIOError:
-                continue
-            if file.is_named:
-                return file
-            file.close()
+        return JournalFile(self.folder)
 
     def _give_up(self, file: JournalFile) -> None:
         self._current = None

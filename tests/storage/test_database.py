@@ -1,0 +1,257 @@
+"""Opening a database: private, migrated, or a one-line error with a remedy."""
+
+import sqlite3
+import subprocess
+from collections.abc import Callable
+from contextlib import AbstractContextManager, AsyncExitStack, closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+import anyio
+import psycopg
+import pytest
+from sqlalchemy import text
+from sqlalchemy.exc import IntegrityError
+
+from remit.errors import StartupError, StorageUnavailable
+from remit.storage.database import Database, default_url, open_database
+from remit.storage.epochs import Epochs
+from remit.storage.revisions import Revisions
+
+NOW = datetime(2026, 11, 27, 12, 0, tzinfo=UTC)
+
+
+async def _refusal(url: str) -> str:
+    with pytest.raises(StartupError) as refusal:
+        async with open_database(url, patience=0.2):
+            pass
+    message = str(refusal.value)
+    assert "\n" not in message
+    return message
+
+
+def _file(database_url: str) -> Path:
+    return Path(database_url.removeprefix("sqlite:///"))
+
+
+async def test_the_default_is_a_file_beside_the_configuration_for_its_owner_alone(
+    tmp_path: Path,
+) -> None:
+    async with open_database(default_url(tmp_path / "new")) as database:
+        await Revisions(database).write("default", {}, author="x", reason="", now=NOW)
+        files = {path.name: path for path in (tmp_path / "new" / ".remit").iterdir()}
+
+        assert set(files) == {"remit.db", "remit.db-shm", "remit.db-wal"}
+        assert {path.stat().st_mode & 0o777 for path in files.values()} == {0o600}
+    assert (tmp_path / "new" / ".remit").stat().st_mode & 0o777 == 0o700
+
+
+async def test_a_folder_may_have_any_name(tmp_path: Path) -> None:
+    odd = tmp_path / "50% of? my#files 工具"
+    async with open_database(default_url(odd)):
+        pass
+
+    assert (odd / ".remit" / "remit.db").is_file()
+
+
+async def test_what_was_written_is_there_when_it_is_opened_again(database_url: str) -> None:
+    for number in (1, 2):
+        async with open_database(database_url) as database:
+            document = {"number": number}
+            revision = await Revisions(database).write(
+                "default", document, author="x", reason="", now=NOW
+            )
+            assert revision.number == number
+
+
+async def test_two_processes_open_a_new_database_at_once(
+    database_url: str, tmp_path: Path, recorder: Callable[..., subprocess.Popen[str]]
+) -> None:
+    children = [recorder(database_url, tmp_path, 1, number) for number in range(3)]
+    for child in children:
+        assert child.stdin is not None
+        child.stdin.write("\n\n")  # begin, and end
+        child.stdin.flush()
+
+    with anyio.fail_after(40):
+        for child in children:
+            assert await anyio.to_thread.run_sync(child.wait) == 0
+
+    async with open_database(database_url) as database, database.reading() as connection:
+        count = (await connection.execute(text("SELECT count(*) FROM audit_events"))).scalar_one()
+    assert count == 3
+
+
+async def test_a_database_of_a_newer_remit_is_refused(database_url: str) -> None:
+    async with open_database(database_url) as database, database.writing() as connection:
+        await connection.execute(text("UPDATE remit_version SET version_num = '9999'"))
+
+    assert "was written by a newer remit (tables 9999): upgrade remit" in await _refusal(
+        database_url
+    )
+
+
+async def test_a_current_database_opens_while_somebody_writes(
+    database: Database,
+    database_url: str,
+    writing_locked: Callable[[], AbstractContextManager[None]],
+) -> None:
+    with writing_locked():
+        async with open_database(database_url, patience=0.2) as second:
+            assert second.name == database.name
+            assert await Epochs(second).current("default") == {"keys": 0, "revisions": 0}
+
+
+async def test_a_locked_database_that_has_to_be_migrated_is_refused(tmp_path: Path) -> None:
+    url = default_url(tmp_path)
+    (tmp_path / ".remit").mkdir()
+    with closing(sqlite3.connect(_file(url), isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+
+        message = await _refusal(url)
+
+    assert "is locked; stop the process that holds it, or try again" in message
+
+
+async def test_a_lock_that_is_released_in_time_does_no_harm(tmp_path: Path) -> None:
+    url = default_url(tmp_path)
+    (tmp_path / ".remit").mkdir()
+    with closing(
+        sqlite3.connect(_file(url), isolation_level=None, check_same_thread=False)
+    ) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        with anyio.fail_after(20):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(_open_and_close, url)
+                await anyio.wait_all_tasks_blocked()
+                other.execute("ROLLBACK")
+
+
+async def _open_and_close(url: str) -> None:
+    async with open_database(url, patience=15):
+        pass
+
+
+async def test_a_database_that_another_process_migrates_for_too_long_is_refused(
+    postgres_url: str,
+) -> None:
+    with psycopg.connect(postgres_url) as other:
+        other.execute("SELECT pg_advisory_xact_lock(%s)", [0x72656D6974])
+
+        assert "lock timeout" in await _refusal(postgres_url)
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("nonsense", "is no database URL: write sqlite:///path/to/file or postgresql://"),
+        ("mysql://host/db", "kind 'mysql' are not supported"),
+        ("sqlite://", "in memory cannot be shared"),
+        ("sqlite:///:memory:", "in memory cannot be shared"),
+        (
+            "postgresql://me:sesame@127.0.0.1:1/shop",
+            "cannot open the database 'shop at 127.0.0.1'",
+        ),
+        ("postgres://me:sesame@127.0.0.1:1/shop", "Connection refused; start it, or point"),
+        ("postgresql://me:sesame@127.0.0.1:port/shop", "is no database URL"),
+        ("postgresql://me:sesame@nowhere.invalid/shop", "cannot open the database 'shop at"),
+    ],
+)
+async def test_a_database_that_cannot_be_opened_says_why_and_what_to_do(
+    url: str, words: str
+) -> None:
+    message = await _refusal(url)
+
+    assert words in message
+    assert "sesame" not in message
+
+
+async def test_a_folder_that_cannot_be_written_says_so(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+
+    message = await _refusal(default_url(tmp_path / "file"))
+
+    assert "cannot write the database" in message
+    assert "make its folder writable" in message
+
+
+async def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("these are notes\n" * 100)
+
+    message = await _refusal(f"sqlite:///{path}")
+
+    assert "file is not a database" in message
+    assert path.read_text().startswith("these are notes")
+
+
+async def test_a_folder_in_place_of_a_database_says_so(tmp_path: Path) -> None:
+    assert "Is a directory" in await _refusal(f"sqlite:///{tmp_path}")
+
+
+async def test_a_database_that_goes_away_is_unavailable_and_comes_back(
+    database: Database, writing_locked: Callable[[], AbstractContextManager[None]]
+) -> None:
+    url = database.engine.url
+    plain = url.set(drivername=url.get_backend_name()).render_as_string(hide_password=False)
+    async with open_database(plain, patience=0.1) as impatient:
+        with writing_locked(), pytest.raises(StorageUnavailable, match="cannot use the database"):
+            await _write_event(impatient)
+
+        with pytest.raises(IntegrityError):  # the row does not fit, and nothing waits
+            await _write_event(impatient)
+
+
+async def test_too_many_at_once_are_told_after_a_while(database_url: str) -> None:
+    async with open_database(database_url, patience=0.1) as database, AsyncExitStack() as others:
+        for _ in range(15):
+            await others.enter_async_context(database.reading())
+
+        with pytest.raises(StorageUnavailable, match="cannot use the database"):
+            await Epochs(database).current("default")
+
+
+async def test_a_server_that_does_not_answer_is_given_up(postgres_url: str) -> None:
+    async with open_database(postgres_url) as database:
+        hasty = Database(database.engine, longest=0.1)
+
+        with pytest.raises(StorageUnavailable, match="it takes too long"):
+            await _sleep(hasty)
+        assert await Epochs(hasty).current("default") == {"keys": 0, "revisions": 0}
+
+
+async def _sleep(database: Database) -> None:
+    async with database.reading() as connection:
+        await connection.execute(text("SELECT pg_sleep(60)"))
+
+
+async def _write_event(database: Database) -> None:
+    async with database.writing() as connection:
+        await connection.execute(text("INSERT INTO audit_events (id) VALUES (NULL)"))
+
+
+async def test_a_cancelled_caller_leaves_the_database_whole(database: Database) -> None:
+    revisions = Revisions(database)
+    with anyio.CancelScope() as caller:
+        async with database.writing() as connection:
+            caller.cancel()
+            await connection.execute(
+                text("INSERT INTO epochs (tenant, topic, value) VALUES ('default', 'keys', 7)")
+            )
+
+    assert await Epochs(database).current("default") == {"keys": 7, "revisions": 0}
+    assert await revisions.latest("default") is None
+
+
+async def test_an_error_in_a_transaction_takes_back_what_it_wrote(database: Database) -> None:
+    async def fail() -> None:
+        async with database.writing() as connection:
+            await connection.execute(
+                text("INSERT INTO epochs (tenant, topic, value) VALUES ('default', 'keys', 7)")
+            )
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        await fail()
+
+    assert await Epochs(database).current("default") == {"keys": 0, "revisions": 0}

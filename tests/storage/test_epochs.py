@@ -1,0 +1,60 @@
+"""A running gateway learns of changes that another process made from one cheap row (R17)."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from remit.errors import Conflict, NotFound
+from remit.model.keys import Key
+from remit.storage.database import Database, open_database
+from remit.storage.epochs import Epochs
+from remit.storage.keys import Keys
+from remit.storage.revisions import Revisions
+
+NOW = datetime(2026, 11, 27, 12, 0, tzinfo=UTC)
+
+
+async def test_every_change_of_keys_counts_and_their_use_does_not(database: Database) -> None:
+    epochs, keys = Epochs(database), Keys(database)
+    key = Key(id="1", name="ci", tenant="default", secret_hash="0f", created=NOW)
+    counts = [await epochs.current("default")]
+
+    await keys.add(key)
+    counts.append(await epochs.current("default"))
+    await keys.touch("1", NOW)
+    counts.append(await epochs.current("default"))
+    await keys.revoke("default", "ci", NOW)
+    counts.append(await epochs.current("default"))
+
+    assert [count["keys"] for count in counts] == [0, 1, 1, 2]
+    assert {count["revisions"] for count in counts} == {0}
+
+
+async def test_what_changes_nothing_counts_nothing(database: Database) -> None:
+    epochs, keys, revisions = Epochs(database), Keys(database), Revisions(database)
+    key = Key(id="1", name="ci", tenant="default", secret_hash="0f", created=NOW)
+    await keys.add(key)
+    await revisions.write("default", {"a": 1}, author="x", reason="", now=NOW)
+    before = await epochs.current("default")
+
+    with pytest.raises(Conflict):
+        await keys.add(key)
+    with pytest.raises(NotFound):
+        await keys.revoke("default", "nobody", NOW)
+    await revisions.write("default", {"a": 1}, author="x", reason="", now=NOW)
+
+    assert await epochs.current("default") == before == {"keys": 1, "revisions": 1}
+
+
+async def test_each_tenant_counts_its_own(database: Database) -> None:
+    await Revisions(database).write("other", {"a": 1}, author="x", reason="", now=NOW)
+
+    assert (await Epochs(database).current("default"))["revisions"] == 0
+    assert (await Epochs(database).current("other"))["revisions"] == 1
+
+
+async def test_another_connection_sees_the_change(database: Database, database_url: str) -> None:
+    async with open_database(database_url) as other:
+        await Revisions(other).write("default", {"a": 1}, author="x", reason="", now=NOW)
+
+    assert (await Epochs(database).current("default"))["revisions"] == 1
