@@ -43,7 +43,7 @@ class FixtureOptions:
         era: Which handshakes it knows.
         page_size: Tools on a page; 0 lists all on one.
         page_fault: `repeat` gives the same cursor again and again, `endless` a new one each time
-            for the same page.
+            for the same page, `empty` an empty one for the second page.
         dirty: Writes something that is no message before each one that is (stdio only).
         serial: Handles one request after the other (stdio only).
         silent: Methods that are never answered.
@@ -128,15 +128,23 @@ class Behaviour:
 
     def _page(self, cursor: str | None) -> str:
         size = self.options.page_size or len(self._tools) or 1
-        start = int(cursor or 0)
-        if self.options.page_fault:
-            following = "1" if self.options.page_fault == "repeat" else str(start + 1)
-            start = 0
-        else:
-            following = str(start + size) if start + size < len(self._tools) else ""
+        start, following = self._place(cursor, size)
         listed = ",".join(_listed(tool) for tool in self._tools[start : start + size])
-        more = f',"nextCursor":{json.dumps(following)}' if following else ""
+        more = "" if following is None else f',"nextCursor":{json.dumps(following)}'
         return f'{{"tools":[{listed}]{more},"ttlMs":0,"cacheScope":"private"}}'
+
+    def _place(self, cursor: str | None, size: int) -> tuple[int, str | None]:
+        """Return where a page begins, and the cursor of the next one."""
+        match self.options.page_fault:
+            case "repeat":
+                return 0, "again"
+            case "endless":
+                return 0, f"{cursor or ''}+"
+            case "empty":
+                return (0, "") if cursor is None else (size, None)
+            case _:
+                start = int(cursor or 0)
+                return start, str(start + size) if start + size < len(self._tools) else None
 
     def _call(self, number: str, params: Mapping[str, Any]) -> bytes | None:
         name, arguments = params.get("name"), params.get("arguments")
@@ -195,7 +203,8 @@ def _listed(tool: Mapping[str, Any]) -> str:
 
 
 def _result(number: str, result: str) -> bytes:
-    return f'{{"jsonrpc":"2.0","id":{number},"result":{result}}}'.encode()
+    # A tool's quirks may hold bytes that are no UTF-8, written as Python escapes them.
+    return f'{{"jsonrpc":"2.0","id":{number},"result":{result}}}'.encode(errors="surrogateescape")
 
 
 def _error(number: str, error: Mapping[str, Any]) -> bytes:

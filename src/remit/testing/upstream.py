@@ -130,7 +130,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--port", type=int, default=0, help="0 picks one; the URL goes to stderr")
     parser.add_argument("--era", choices=("modern", "legacy", "both"), default="both")
     parser.add_argument("--page-size", type=int, default=0)
-    parser.add_argument("--page-fault", choices=("repeat", "endless"), default="")
+    parser.add_argument("--page-fault", choices=("repeat", "endless", "empty"), default="")
     parser.add_argument("--dirty", action="store_true", help="noise between the messages")
     parser.add_argument("--serial", action="store_true", help="one request after the other")
     parser.add_argument("--silent", action="append", default=[], metavar="METHOD")

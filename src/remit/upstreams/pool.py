@@ -89,10 +89,10 @@ class Pool:
             entry.waiting -= 1
             self._stir()
 
-    def in_flight(self, key: Key) -> int:
-        """Return how many calls of a caller are under way."""
+    def find(self, key: Key) -> Connection | None:
+        """Return a caller's connection if it is open."""
         entry = self._entries.get(key)
-        return entry.connection.in_flight if entry is not None and entry.connection else 0
+        return entry.connection if entry is not None else None
 
     async def _entry(self, key: Key) -> _Entry:
         """Return the caller's entry, which is then waited for and so cannot be closed."""

@@ -152,21 +152,28 @@ class Upstream:
             async with self._pool.turn(_key(principal)) as session:
                 yield session
             return
-        while self._connection is None:
+        while (connection := self._connected()) is None:
             if self._state in (ServerState.FAILED, ServerState.DISABLED):
                 raise UpstreamUnavailable(self._reason)
             await self._moved.wait()
-        async with self._connection.turn() as session:
+        async with connection.turn() as session:
             yield session
+
+    def _connected(self) -> Connection | None:
+        """Return the shared connection, unless it is lost and its owner has yet to notice."""
+        lost = self._signals is None or self._signals.ended is not None
+        return None if lost else self._connection
 
     def _why_late(self, principal: Principal, seconds: float, *, sent: bool) -> str:
         if self._pool is not None:
-            others = self._pool.in_flight(_key(principal))
+            connection = self._pool.find(_key(principal))
         else:
-            others = self._connection.in_flight if self._connection is not None else 0
+            connection = self._connected()
         late = f"did not answer within {seconds:g} seconds"
         if not sent:
-            return f"{late}: upstream busy, the call was not sent"
+            why = "no connection is open yet" if connection is None else "upstream busy"
+            return f"{late}: {why}, the call was not sent"
+        others = connection.in_flight if connection is not None else 0
         return f"{late}: upstream busy with {others} more" if others else late
 
     def _refusal(self) -> tuple[ServerState, str] | None:

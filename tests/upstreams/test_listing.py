@@ -1,0 +1,43 @@
+from pathlib import Path
+
+import pytest
+
+from remit.model.servers import ServerState
+from remit.testing.fleets import call_tool, open_servers, status_of
+from remit.testing.upstream import fixture_server_config, received
+
+NAMES = [f"tool{number}" for number in range(7)]
+
+
+@pytest.mark.parametrize("era", ["modern", "legacy"])
+async def test_every_page_is_read(ran: Path, era: str) -> None:  # R32
+    options = ("--page-size", "3", "--era", era)
+    async with open_servers(fixture_server_config("s", NAMES, ran, options=options)) as fleet:
+        assert [tool.name for tool in fleet.catalogue.by_server["s"]] == NAMES
+        assert [m["params"].get("cursor") for m in received(ran, "tools/list")] == [None, "3", "6"]
+        assert b"tool6" in await call_tool(fleet, "s", "tool6")
+
+
+@pytest.mark.parametrize("fault", ["repeat", "endless"])
+async def test_a_cursor_that_leads_nowhere_is_followed_no_further(ran: Path, fault: str) -> None:
+    options = ("--page-size", "4", "--page-fault", fault)
+    async with open_servers(fixture_server_config("s", NAMES, ran, options=options)) as fleet:
+        status = status_of(fleet, "s")
+        assert status.state is ServerState.READY
+        assert [tool.name for tool in fleet.catalogue.by_server["s"]] == NAMES[:4]
+        assert "its list was cut at page 2" in " ".join(status.notes)
+        assert len(received(ran, "tools/list")) == 2
+
+
+async def test_an_empty_cursor_is_a_cursor(ran: Path) -> None:
+    # Only its absence ends the list.
+    options = ("--page-size", "4", "--page-fault", "empty")
+    async with open_servers(fixture_server_config("s", NAMES, ran, options=options)) as fleet:
+        assert [tool.name for tool in fleet.catalogue.by_server["s"]] == NAMES
+        assert [m["params"].get("cursor") for m in received(ran, "tools/list")] == [None, ""]
+
+
+async def test_a_server_without_tools_is_up_all_the_same(ran: Path) -> None:
+    async with open_servers(fixture_server_config("s", [], ran)) as fleet:
+        assert status_of(fleet, "s").state is ServerState.READY
+        assert fleet.catalogue.by_server == {"s": ()}
