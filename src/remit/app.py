@@ -35,7 +35,7 @@ from remit.doors.mcp.methods import ServerInfo
 from remit.doors.mcp.mirrored import MirroredArguments
 from remit.doors.mcp.protocol import McpDoor
 from remit.doors.mcp.sessions import Sessions
-from remit.errors import StorageUnavailable
+from remit.errors import StartupError, StorageUnavailable
 from remit.identity.authenticate import Authenticator
 from remit.model.principals import DEFAULT_TENANT
 from remit.model.servers import ServerStatus
@@ -100,8 +100,9 @@ async def open_installation(settings: Settings, *, author: str) -> AsyncGenerato
         StartupError: The database cannot be opened.
     """
     loaded = load_declaration(settings.config)
-    settings.state.mkdir(parents=True, exist_ok=True, mode=0o700)
-    async with open_database(settings.database_url or default_url(settings.state)) as database:
+    _make_state_folder(settings)
+    url = settings.database_url or default_url(settings.config.absolute().parent)
+    async with open_database(url) as database:
         revisions = Revisions(database)
         document = loaded.declaration.document
         latest = await revisions.latest(DEFAULT_TENANT)
@@ -127,6 +128,16 @@ async def open_installation(settings: Settings, *, author: str) -> AsyncGenerato
             revisions=revisions,
             seen=SeenTools(database),
         )
+
+
+def _make_state_folder(settings: Settings) -> None:
+    try:
+        settings.state.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise StartupError(
+            f"cannot make the folder {str(settings.state)!r}: {error.strerror}; it holds database"
+            " and journal, so make its place writable, or move the declaration elsewhere"
+        ) from error
 
 
 @asynccontextmanager

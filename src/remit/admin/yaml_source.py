@@ -83,7 +83,7 @@ def read_text(text: str, *, file: str = "") -> Source:
                 "empty-file",
                 "the file is empty",
                 file,
-                remedy="write at least `mcp_servers:` and `roles:`, or run `remit init`",
+                remedy="write at least `mcp_servers:` and `roles:`",
             )
         if not isinstance(root, MapNode):
             what = "a list" if isinstance(root, SeqNode) else "a single value"
@@ -131,7 +131,7 @@ def _read_bytes(path: Path, file: str) -> bytes:
         with path.open("rb") as stream:
             raw = stream.read(LARGEST_FILE + 1)
     except FileNotFoundError:
-        remedy = "run `remit init`, or name the file with --config"
+        remedy = "write it, or name another file with --config"
         raise _refusal("unreadable-file", "there is no such file", file, remedy=remedy) from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else None

@@ -8,7 +8,7 @@ import typer
 
 from remit.app import open_gateway
 from remit.calls.ids import new_id
-from remit.cli.output import EXIT_NO, ConfigFlag, JsonFlag, fail, print_json, run
+from remit.cli.output import EXIT_NO, EXIT_USAGE, ConfigFlag, JsonFlag, fail, print_json, run
 from remit.cli.subjects import SubjectFlag, find_subject
 from remit.cli.tools import settle
 from remit.errors import BadCall, CallDenied
@@ -26,10 +26,10 @@ def call(
     """Call a tool as a caller would: checked, bounded and recorded. Exit status 1 if it fails."""
     try:
         is_object = isinstance(json.loads(arguments), dict)
-    except ValueError as error:
-        raise typer.BadParameter(f"--args is not JSON: {error}") from None
+    except ValueError:
+        is_object = False
     if not is_object:
-        raise typer.BadParameter("--args must be a JSON object, such as '{\"max_count\": 3}'")
+        fail("--args must be a JSON object, such as '{\"max_count\": 3}'", EXIT_USAGE)
     kind, result = run(lambda: _called(Settings.read(config), subject, tool, arguments))
     if as_json:
         print_json(result)

@@ -7,7 +7,16 @@ import typer
 
 from remit.admin.keys import MadeKey, make_key, parse_expiry
 from remit.app import open_installation
-from remit.cli.output import ConfigFlag, JsonFlag, as_rows, print_json, print_table, run
+from remit.cli.output import (
+    EXIT_USAGE,
+    ConfigFlag,
+    JsonFlag,
+    as_rows,
+    fail,
+    print_json,
+    print_table,
+    run,
+)
 from remit.model.keys import Key
 from remit.model.principals import DEFAULT_TENANT
 from remit.settings import Settings
@@ -33,7 +42,7 @@ def create(
 ) -> None:
     """Make a key and show it, once: only its hash is kept."""
     if (role is None) == (not admin):
-        raise typer.BadParameter("say what the key is for: --role ROLE or --admin")
+        fail("say what the key is for: --role ROLE or --admin", EXIT_USAGE)
     made = run(lambda: _create(Settings.read(config), name, role, expires))
     if as_json:
         print_json({"id": made.key.id, "name": made.key.name, "key": made.text})

@@ -68,6 +68,13 @@ def _set_up_logging() -> None:
 
 
 def main() -> None:
-    """Run the command that the arguments name."""
+    """Run the command that the arguments name; a wrong use is one line, as any other error is."""
     _set_up_logging()
-    app()
+    try:
+        status: int | None = app(standalone_mode=False)
+    except typer.TyperException as wrong:
+        message = wrong.format_message().rstrip(".")
+        if message:  # without one, the help was shown
+            typer.echo(f"error: {message}; see `remit --help`", err=True)
+        status = wrong.exit_code
+    sys.exit(status)

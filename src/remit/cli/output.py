@@ -1,9 +1,9 @@
 """How commands speak: tables for people, JSON for programs, one line for errors."""
 
 import json
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, NoReturn, TypeVar
+from typing import Annotated, NoReturn, TypeVar, cast
 
 import anyio
 import typer
@@ -79,25 +79,31 @@ def fail(message: str, status: int = EXIT_NO) -> NoReturn:
 
 def run(command: Callable[[], Coroutine[object, object, T]]) -> T:
     """Run an async command; what remit refuses becomes one line and an exit status."""
-    refused: RemitError | None = None
     try:
         return anyio.run(command, backend_options={"use_uvloop": True})
     except RemitError as error:
-        refused = error
+        refused: BaseException = error
     except BaseExceptionGroup as group:
-        refused = _only_refusal(group)
-        if refused is None:
-            raise
+        refused = _what_ended(group)
+    if not isinstance(refused, RemitError):
+        raise refused
     fail(str(refused), exit_status(refused))
 
 
-def _only_refusal(group: BaseExceptionGroup[BaseException]) -> RemitError | None:
-    """Return the refusal that a group of tasks ended with, or None if anything else is in it."""
-    refusals, rest = group.split(RemitError)
-    if refusals is None or rest is not None:
-        return None
-    first = refusals.exceptions[0]
-    return _only_refusal(first) if isinstance(first, BaseExceptionGroup) else first
+def _what_ended(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """Return the one error that tasks ended with, the first of several refusals, or the group."""
+    errors = list(_errors_in(group))
+    if len(errors) == 1 or all(isinstance(error, RemitError) for error in errors):
+        return errors[0]
+    return group
+
+
+def _errors_in(group: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]:
+    for error in group.exceptions:
+        if isinstance(error, BaseExceptionGroup):
+            yield from _errors_in(cast("BaseExceptionGroup[BaseException]", error))
+        else:
+            yield error
 
 
 def as_rows(entries: Sequence[Mapping[str, object]], columns: Sequence[str]) -> list[list[str]]:
