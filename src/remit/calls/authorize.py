@@ -44,9 +44,9 @@ class Authorizer:
 
 
 def _denial(call: Call, decided: list[tuple[ToolId, Decision]]) -> CallDenied:
-    if len(decided) != 1:
+    if not decided:
         return CallDenied(UNKNOWN, tool=call.requested, server=call.scope or "")
-    tool, decision = decided[0]
+    tool, decision = decided[0]  # of several none is allowed, so any one's rule says why
     return CallDenied(
         decision.reason,
         tool=tool.name,

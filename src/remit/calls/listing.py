@@ -1,27 +1,24 @@
 """What a caller sees, by the same `decide()` that answers its calls (R10)."""
 
-import json
-from typing import Any, Protocol, cast
-
-import msgspec
+from collections.abc import Sequence
+from typing import Protocol, cast
 
 from remit.calls.directory import CatalogueSource, Directory, PolicySource
 from remit.model.principals import Principal
-from remit.model.servers import ServerStatus
+from remit.model.servers import ServerState, ServerStatus
 from remit.model.tools import Tool, ToolId
 from remit.policy.engine import decide
+from remit.policy.snapshot import RoleRules
+from remit.upstreams.wire import Malformed, joined, json_bytes, members, value_of
 
 MOST_CACHED = 512
 """Callers' views kept per catalogue and policy; beyond it the cache starts anew."""
-
-_members = msgspec.json.Decoder(dict[str, msgspec.Raw])
-_encode = msgspec.json.Encoder().encode
 
 
 class StatusSource(Protocol):
     """Where the state of the servers comes from."""
 
-    def statuses(self) -> tuple[ServerStatus, ...]:
+    def statuses(self) -> Sequence[ServerStatus]:
         """Return every declared server's state, in order."""
         ...
 
@@ -107,21 +104,21 @@ class Listing:
             who = (
                 f"role {', '.join(principal.roles)}" if principal.roles else "a caller without role"
             )
-            lines.append(
-                "The list of tools is empty until a server above is back."
-                if missing
-                else f"The list of tools is empty by policy: {who} may use none here."
-            )
+            if missing:
+                lines.append("The list of tools is empty until a server above is back.")
+            elif self._may_come(principal, scope):
+                lines.append(
+                    "The list of tools is empty at the moment: not every server is connected, "
+                    f"and none that is offers a tool that {who} may use."
+                )
+            else:
+                lines.append(f"The list of tools is empty by policy: {who} may use none here.")
         return " ".join(lines)
 
     def _missing(self, principal: Principal, scope: str | None) -> list[str]:
-        declaration = self._policies.declaration
+        """Return the servers that the caller's roles name and that offer nothing now."""
         offering = self._catalogues.catalogue.by_server
-        named: dict[str, None] = {}
-        for name in principal.roles:
-            role = declaration.roles.get(name)
-            if role is not None:
-                named.update(dict.fromkeys((*role.mcp_servers, *role.tools)))
+        named = dict.fromkeys(name for role in self._rules(principal) for name in role.servers)
         known = {status.name for status in self._statuses.statuses()}
         return [
             server
@@ -130,6 +127,22 @@ class Listing:
             and (scope is None or server == scope)
             and (server in known or scope is None)
         ]
+
+    def _may_come(self, principal: Principal, scope: str | None) -> bool:
+        """Whether a server that is away may offer what a pattern over all servers allows."""
+        if not any(role.allow.anywhere for role in self._rules(principal)):
+            return False
+        return any(
+            status.state in (ServerState.STARTING, ServerState.FAILED)
+            and scope in (None, status.name)
+            for status in self._statuses.statuses()
+        )
+
+    def _rules(self, principal: Principal) -> list[RoleRules]:
+        snapshot = self._policies.snapshot
+        if principal.tenant != snapshot.tenant:
+            return []
+        return [snapshot.roles[name] for name in principal.roles if name in snapshot.roles]
 
     def _refresh(self) -> None:
         now = (self._catalogues.catalogue, self._policies.snapshot)
@@ -149,16 +162,21 @@ def published_entry(tool: Tool, name: str, *, legacy: bool) -> bytes:
     so that schema is left out for it, in that tool alone.
     """
     try:
-        members = _members.decode(tool.wire)
-    except (msgspec.DecodeError, RecursionError):
-        loose = cast("dict[str, Any]", json.loads(tool.wire))
-        members = {key: msgspec.Raw(json.dumps(value).encode()) for key, value in loose.items()}
-    members["name"] = msgspec.Raw(_encode(name))
-    if legacy and "outputSchema" in members and not _is_object_schema(members["outputSchema"]):
-        del members["outputSchema"]
-    return _encode(members)
+        parts = members(tool.wire)
+    except Malformed:  # never the reason for the absence of other tools
+        parts = {
+            "description": json_bytes(tool.description),
+            "inputSchema": b'{"type":"object"}',
+        }
+    parts["name"] = json_bytes(name)
+    if legacy and "outputSchema" in parts and not _is_object_schema(parts["outputSchema"]):
+        del parts["outputSchema"]
+    return joined(parts)
 
 
-def _is_object_schema(schema: msgspec.Raw) -> bool:
-    decoded = json.loads(bytes(schema))
-    return isinstance(decoded, dict) and cast("dict[str, Any]", decoded).get("type") == "object"
+def _is_object_schema(schema: bytes) -> bool:
+    try:
+        decoded = value_of(schema)
+    except Malformed:
+        return False
+    return isinstance(decoded, dict) and cast("dict[str, object]", decoded).get("type") == "object"

@@ -7,12 +7,18 @@ from typing import Protocol
 import structlog
 
 from remit.calls.ids import new_id
-from remit.calls.redact import recorded
+from remit.calls.redact import recorded, recorded_text
 from remit.errors import AuditUnavailable, BadCall, CallDenied, UpstreamError
 from remit.model.calls import AuthorizedCall, Call, Outcome, OutcomeKind, ValidCall
 from remit.model.events import AuditEvent, EventKind
 
 log = structlog.get_logger(__name__)
+
+MOST_NAME = 256
+"""Characters of a requested name that are kept; a longer one means no tool anyway."""
+
+MOST_ERROR = 2048
+"""Characters of an error's text that are kept; a server may send any number."""
 
 
 class AuditLog(Protocol):
@@ -60,7 +66,7 @@ class Recorder:
                 call,
                 kind=EventKind.REFUSED,
                 server=refusal.server if denied else (call.scope or ""),
-                tool=refusal.tool if denied else call.requested,
+                tool=_tool_of(call, refusal),
                 decision="deny",
                 layer=refusal.layer if denied else "",
                 rule=refusal.rule if denied else "",
@@ -187,7 +193,7 @@ class Recorder:
             principal=principal.subject,
             role=",".join(principal.roles),
             server=server,
-            tool=tool[:MOST_NAME],
+            tool=tool,
             decision=decision,
             layer=layer,
             rule=rule,
@@ -199,9 +205,12 @@ class Recorder:
             arguments_size=len(call.arguments),
             result=None if result is None else recorded(result, cap),
             result_size=0 if result is None else len(result),
-            error=error,
+            error=None if error is None else recorded_text(error, MOST_ERROR),
         )
 
 
-MOST_NAME = 256
-"""Characters of a requested name that are kept; a longer one means no tool anyway."""
+def _tool_of(call: Call, refusal: CallDenied | BadCall) -> str:
+    """Return the tool that was meant; a name that means none can be anything, a secret too."""
+    if isinstance(refusal, CallDenied) and refusal.layer:
+        return refusal.tool
+    return recorded_text(call.requested, MOST_NAME)

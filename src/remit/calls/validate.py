@@ -1,7 +1,8 @@
 """From an authorized call to a valid one: do the arguments fit the tool's input schema?"""
 
 import json
-from typing import Any, Protocol, cast
+import sys
+from typing import Any, NoReturn, Protocol, cast
 
 import jsonschema_rs
 import msgspec
@@ -19,6 +20,12 @@ MASK = "the value"
 """What stands in an error for an argument's value, since the text is recorded too."""
 
 MOST_ERRORS = 5
+
+LONGEST_ERROR = 300
+"""Characters of one error's text, since names in arguments and schemas may be of any length."""
+
+MOST_COMPILED = 4096
+"""Compiled schemas kept in memory; beyond it the memory starts anew."""
 
 
 class ServerSource(Protocol):
@@ -61,13 +68,19 @@ class Validator:
     def _check(self, tool: Tool, arguments: bytes) -> None:
         decoded = _decode(arguments)
         schema = self._schema(tool)
-        if schema is None or schema.is_valid(decoded):
-            return
-        raise BadCall("; ".join(_error_lines(schema, decoded)))
+        try:
+            if schema is None or schema.is_valid(decoded):
+                return
+            errors = _error_lines(schema, decoded)
+        except ValueError:  # the validator's own limit, which lies below the parser's
+            raise BadCall("arguments are nested too deeply to be checked") from None
+        raise BadCall("; ".join(errors))
 
     def _schema(self, tool: Tool) -> jsonschema_rs.Validator | None:
         source = tool.input_schema
         if source not in self._compiled:
+            if len(self._compiled) >= MOST_COMPILED:
+                self._compiled.clear()
             self._compiled[source] = _compile(tool)
         return self._compiled[source]
 
@@ -76,7 +89,7 @@ def _compile(tool: Tool) -> jsonschema_rs.Validator | None:
     try:
         schema = json.loads(tool.input_schema)
         return jsonschema_rs.validator_for(schema, mask=MASK, offline=True)
-    except (ValueError, jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError) as error:
+    except (ValueError, RecursionError, jsonschema_rs.ReferencingError) as error:
         # The server checks its own arguments; a schema nobody can compile must not hide the tool.
         log.warning("input schema cannot be compiled", tool=str(tool.id), error=str(error)[:200])
         return None
@@ -93,18 +106,32 @@ def _decode(arguments: bytes) -> dict[str, Any]:
 
 
 def _decode_leniently(arguments: bytes) -> object:
-    """Read what the fast parser refuses but JSON allows, such as a lone surrogate escape."""
+    """Read what the fast parser refuses but JSON allows, such as a lone surrogate escape.
+
+    The validator takes no lone surrogate and no infinity, so a question mark is checked in place
+    of the one, and in place of a number beyond Python's the largest that it has.
+    """
     try:
-        return json.loads(arguments)
+        decoded = json.loads(arguments.decode(), parse_float=_nearest, parse_constant=_refuse)
+        return json.loads(json.dumps(decoded, ensure_ascii=False).encode(errors="replace"))
     except (ValueError, RecursionError):
         raise BadCall("arguments are not JSON that can be read") from None
+
+
+def _nearest(digits: str) -> float:
+    return min(max(float(digits), -sys.float_info.max), sys.float_info.max)
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no JSON")
 
 
 def _error_lines(schema: jsonschema_rs.Validator, decoded: dict[str, Any]) -> list[str]:
     lines: list[str] = []
     for error in schema.iter_errors(decoded):
         where = ".".join(str(part) for part in error.instance_path)
-        lines.append(f"{where}: {error.message}" if where else str(error.message))
+        line = f"{where}: {error.message}" if where else str(error.message)
+        lines.append(line if len(line) <= LONGEST_ERROR else line[: LONGEST_ERROR - 1] + "…")
         if len(lines) == MOST_ERRORS:
             break
     return lines

@@ -1,0 +1,206 @@
+"""The administrator's questions: who can call what, and why."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import cast
+
+import pytest
+
+from remit.admin.authority import Answer, Authority, WhoCan
+from remit.errors import BadCall
+from remit.model.declaration import Declaration
+from remit.model.keys import Key
+from remit.model.principals import Principal, PrincipalKind
+from remit.model.roles import Role
+from remit.model.servers import ServerConfig
+from remit.model.tools import ToolId
+from remit.policy.engine import decide
+from remit.policy.snapshot import compile_snapshot
+from remit.upstreams.names import Names
+
+NOON = datetime(2026, 11, 27, 12, 0, tzinfo=UTC)
+PUSH, STATUS = ToolId("git", "push"), ToolId("git", "status")
+
+ROLES = [
+    Role(name="lead", tools={"git": ("status", "push")}),
+    Role(name="clerk", tools={"git": ("status",), "vault": ("open",)}),
+    Role(name="intern", allow=("git/*",), deny=("git/push",)),
+]
+SERVERS = [ServerConfig(name="git"), ServerConfig(name="vault", default_access="deny")]
+SNAPSHOT = compile_snapshot(
+    Declaration(
+        servers={server.name: server for server in SERVERS},
+        roles={role.name: role for role in ROLES},
+    ),
+    tenant="default",
+    revision=12,
+)
+
+
+def authority(*known: ToolId, available: Sequence[ToolId] = (STATUS,)) -> Authority:
+    return Authority(SNAPSHOT, Names.build(known or (STATUS, PUSH)), available)
+
+
+def acting(*roles: str) -> Principal:
+    return Principal(kind=PrincipalKind.ROLE, name=roles[0], roles=roles)
+
+
+def key(name: str, *roles: str, tenant: str = "default") -> Key:
+    return Key(
+        id=f"id-{name}",
+        name=name,
+        tenant=tenant,
+        secret_hash="00",
+        roles=roles,
+        created=NOON - timedelta(days=1),
+    )
+
+
+def test_a_yes_has_the_shape_of_the_contract() -> None:
+    # product.md, JSON shapes that stay fixed
+    answer = authority().explain(acting("clerk"), "git__status").to_json()
+
+    assert answer == {
+        "allowed": True,
+        "layer": "ceiling",
+        "rule": "roles.clerk.tools.git[0]",
+        "reason": "role 'clerk' names the tool",
+        "revision": 12,
+        "tool": "git/status",
+        "available": True,
+        "layers": answer["layers"],
+    }
+    layers = cast("list[dict[str, str]]", answer["layers"])
+    assert [(layer["layer"], layer["verdict"], layer["rule"]) for layer in layers] == [
+        ("tenant", "allow", ""),
+        ("server", "allow", "mcp_servers.git"),
+        ("deny", "silent", ""),
+        ("ceiling", "allow", "roles.clerk.tools.git[0]"),
+        ("access", "allow", "mcp_servers.git.default_access"),
+        ("tool", "silent", ""),
+    ]
+    assert layers[3]["reason"] == "role 'clerk' names the tool"
+
+
+def test_a_no_names_layer_rule_and_revision() -> None:
+    answer = authority().explain(acting("intern"), "git/push")
+
+    assert answer.tool == PUSH
+    assert not answer.available
+    json = answer.to_json()
+    assert (json["allowed"], json["layer"], json["rule"], json["revision"]) == (
+        False,
+        "deny",
+        "roles.intern.deny[0]",
+        12,
+    )
+    assert json["reason"] == "role 'intern' denies 'git/push'"
+
+
+@pytest.mark.parametrize("role", ["lead", "clerk", "intern", "nosuch"])
+@pytest.mark.parametrize("tool", [STATUS, PUSH, ToolId("vault", "open"), ToolId("x", "y")])
+def test_what_is_explained_is_what_is_decided(role: str, tool: ToolId) -> None:
+    # R10
+    answer = authority(STATUS, PUSH).explain(acting(role), str(tool))
+
+    assert answer.explanation.decision == decide(SNAPSHOT, acting(role), tool)
+
+
+@pytest.mark.parametrize(
+    "alias", ["git__status", "mcp__git__status", "mcp_git_status", "git/status"]
+)
+def test_any_spelling_of_a_tool_can_be_asked_about(alias: str) -> None:
+    assert authority().find_tool(alias) == STATUS
+
+
+def test_a_tool_that_was_never_seen_is_decided_on_by_its_declared_name() -> None:
+    # product.md: explain decides on declared names even when a server has not been seen yet
+    answer = authority().explain(acting("clerk"), "vault/open")
+
+    assert answer.explanation.decision.allowed
+    assert answer.tool == ToolId("vault", "open")
+    assert answer.to_json()["available"] is False
+
+
+def test_a_tool_that_is_seen_and_not_granted_is_available_and_denied() -> None:
+    answer = authority(available=(STATUS, PUSH)).explain(acting("clerk"), "git/push")
+
+    assert answer.available
+    assert not answer.explanation.decision.allowed
+
+
+@pytest.mark.parametrize("alias", ["status", "git__nosuch", "", "/", "git/", "/status"])
+def test_a_name_that_means_nothing_is_a_no_that_says_how_to_ask(alias: str) -> None:
+    answer = authority().explain(acting("lead"), alias)
+
+    assert answer.to_json() == {
+        "allowed": False,
+        "layer": "server",
+        "rule": "",
+        "reason": f"no tool by the name {alias!r} is known; write server/tool to ask about one",
+        "revision": 12,
+        "tool": None,
+        "available": False,
+        "layers": [],
+    }
+
+
+def test_a_name_that_fits_several_tools_lists_them() -> None:
+    # R2
+    asked = authority(ToolId("a_", "x"), ToolId("a", "_x"))
+
+    with pytest.raises(BadCall) as bad:
+        asked.explain(acting("lead"), "mcp__a___x")
+
+    assert str(bad.value) == (
+        "the name 'mcp__a___x' fits several tools: a/_x, a_/x; use one of them"
+    )
+    with pytest.raises(BadCall):
+        asked.who_can("mcp__a___x", [], NOON)
+
+
+def test_everybody_who_can_is_named_in_the_shape_of_the_contract() -> None:
+    keys = [key("ci", "clerk", "lead"), key("bot", "clerk"), key("root")]
+
+    found = authority().who_can("git__push", keys, NOON)
+
+    assert found == WhoCan(roles=("lead",), keys=("ci",))
+    assert found.to_json() == {"roles": ["lead"], "keys": ["ci"], "users": [], "agents": []}
+
+
+def test_roles_come_in_the_order_of_the_declaration_and_keys_in_their_own() -> None:
+    keys = [key("z", "lead"), key("a", "intern")]
+
+    assert authority().who_can("git/status", keys, NOON) == WhoCan(
+        roles=("lead", "clerk", "intern"), keys=("z", "a")
+    )
+
+
+def test_a_key_that_does_not_hold_can_nothing() -> None:
+    keys = [
+        replace(key("expired", "lead"), expires=NOON),
+        replace(key("revoked", "lead"), revoked=NOON - timedelta(hours=1)),
+        replace(key("holds", "lead"), expires=NOON + timedelta(seconds=1)),
+    ]
+
+    assert authority().who_can("git/push", keys, NOON).keys == ("holds",)
+
+
+def test_an_administrators_key_can_nothing_by_that_alone() -> None:
+    # R12
+    keys = [replace(key("admin"), admin=True), key("elsewhere", "lead", tenant="acme")]
+
+    assert authority().who_can("git/push", keys, NOON).keys == ()
+
+
+def test_nobody_can_what_means_nothing() -> None:
+    found = authority().who_can("nosuch", [key("ci", "lead")], NOON)
+
+    assert found.to_json() == {"roles": [], "keys": [], "users": [], "agents": []}
+
+
+def test_an_answer_without_a_tool_still_names_its_decision() -> None:
+    answer = authority().explain(acting("lead"), "nosuch")
+
+    assert answer == Answer(tool=None, available=False, explanation=answer.explanation)

@@ -1,0 +1,229 @@
+"""Arguments against the input schema: what is refused, in which words, and what never crashes."""
+
+import json
+from typing import Any
+
+import pytest
+from tests.calls.worlds import authorized, tool, world_with
+
+from remit.calls.validate import LONGEST_ERROR, MOST_ERRORS
+from remit.errors import BadCall
+
+SECRET = "hunter2-secret"
+
+
+def check(schema: object, arguments: bytes) -> None:
+    world = world_with(tool("s", "t", schema))
+    world.validate(authorized(world, arguments))
+
+
+def refusal(schema: object, arguments: bytes) -> str:
+    with pytest.raises(BadCall) as bad:
+        check(schema, arguments)
+    return str(bad.value)
+
+
+def about(schema: object) -> dict[str, Any]:
+    return {"type": "object", "properties": {"a": schema}}
+
+
+def test_arguments_that_fit_go_on_with_the_tool_as_it_is_offered() -> None:
+    offered = tool("s", "t", about({"type": "integer"}))
+    world = world_with(offered)
+
+    call = authorized(world, b'{"a": 1}')
+    valid = world.validate(call)
+
+    assert valid.tool is offered
+    assert valid.authorized is call
+    assert valid.call.arguments == b'{"a": 1}'
+
+
+@pytest.mark.parametrize(
+    ("schema", "arguments", "text"),
+    [
+        (about({"type": "integer"}), b'{"a":"x"}', 'a: the value is not of type "integer"'),
+        ({"required": ["a"]}, b"{}", '"a" is a required property'),
+        (
+            {"properties": {"b": {}}, "additionalProperties": False},
+            b'{"a":1}',
+            "Additional properties are not allowed ('a' was unexpected)",
+        ),
+        (
+            about({"items": {"properties": {"b": {"type": "null"}}}}),
+            b'{"a":[{}, {"b":1}]}',
+            'a.1.b: the value is not of type "null"',
+        ),
+    ],
+)
+def test_a_refusal_names_the_field(schema: object, arguments: bytes, text: str) -> None:
+    assert refusal(schema, arguments) == text
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "integer"},
+        {"enum": ["a", "b"]},
+        {"const": "x"},
+        {"maxLength": 2},
+        {"minLength": 200},
+        {"pattern": "^[0-9]+$"},
+        {"not": {"type": "string"}},
+        {"anyOf": [{"type": "integer"}, {"maxLength": 1}]},
+        {"oneOf": [{"type": "integer"}, {"maxLength": 1}]},
+        {"oneOf": [{"type": "string"}, {"minLength": 1}]},
+        {"allOf": [{"type": "integer"}]},
+        {"if": True, "then": False},
+        False,
+    ],
+)
+def test_a_refusal_never_tells_the_value(schema: object) -> None:
+    text = refusal(about(schema), json.dumps({"a": SECRET}).encode())
+
+    assert text.startswith("a: ")
+    assert "hunter2" not in text
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        ({"contains": {"type": "integer"}}, [SECRET]),
+        ({"uniqueItems": True}, [SECRET, SECRET]),
+        ({"maxItems": 0}, [SECRET]),
+        ({"items": False}, [SECRET]),
+        ({"unevaluatedItems": False}, [SECRET]),
+        ({"required": ["b"]}, {"k": SECRET}),
+        ({"minProperties": 2}, {"k": SECRET}),
+        ({"dependentRequired": {"k": ["b"]}}, {"k": SECRET}),
+        ({"properties": {"k": {"type": "null"}}}, {"k": {"deep": [SECRET]}}),
+        ({"maximum": 3}, 5551234),
+        ({"multipleOf": 7}, 5551234),
+    ],
+)
+def test_a_refusal_never_tells_a_value_inside_of_a_value(schema: object, value: object) -> None:
+    text = refusal(about(schema), json.dumps({"a": value}).encode())
+
+    assert text.startswith("a")
+    assert "hunter2" not in text
+    assert "5551234" not in text
+
+
+def test_a_refusal_tells_the_first_few_errors() -> None:
+    schema = {"properties": {f"f{n}": {"type": "integer"} for n in range(20)}}
+
+    text = refusal(schema, json.dumps({f"f{n}": "x" for n in range(20)}).encode())
+
+    assert text.count("; ") == MOST_ERRORS - 1
+
+
+def test_a_refusal_stays_short_whatever_the_names_are() -> None:
+    text = refusal({"additionalProperties": {"type": "null"}}, b'{"' + b"k" * 100_000 + b'":1}')
+
+    assert len(text) == LONGEST_ERROR
+    assert text.endswith("k…")
+
+
+@pytest.mark.parametrize("arguments", [b"[]", b"null", b'"{}"', b"1", b"true"])
+def test_arguments_that_are_no_object_are_refused(arguments: bytes) -> None:
+    assert refusal({}, arguments) == "arguments must be a JSON object"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        b"",
+        b"{",
+        b"{}{}",
+        b"nonsense",
+        b'{"a":NaN}',
+        b'{"a":-Infinity}',
+        b'{"a":"\xff"}',
+        '{"a":1}'.encode("utf-16"),
+        b"\xef\xbb\xbf{}",
+        b'{"a":' + b"9" * 5000 + b"}",
+        b'{"a":' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+        b'{"a":' * 100_000 + b"1" + b"}" * 100_000,
+    ],
+)
+def test_what_cannot_be_read_is_refused_without_being_repeated(arguments: bytes) -> None:
+    assert refusal({}, arguments) == "arguments are not JSON that can be read"
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        about({"type": "string"}),
+        about({"uniqueItems": True}),
+        about({"enum": [1]}),
+    ],
+)
+def test_nesting_that_the_validator_gives_up_on_is_refused(schema: object) -> None:
+    deep = b"[" * 400 + b"]" * 400
+
+    assert refusal(schema, b'{"a":[' + deep + b"," + deep + b"]}") == (
+        "arguments are nested too deeply to be checked"
+    )
+
+
+def test_a_recursive_schema_follows_nesting_as_deep_as_it_can_be_read() -> None:
+    schema = about({"$ref": "#/$defs/list"}) | {
+        "$defs": {"list": {"type": "array", "items": {"$ref": "#/$defs/list"}}}
+    }
+
+    check(schema, b'{"a":' + b"[" * 400 + b"]" * 400 + b"}")
+    assert refusal(schema, b'{"a":' + b"[" * 100 + b"1" + b"]" * 100 + b"}").startswith("a.0.0")
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {},
+        about({"type": "string", "minLength": 1, "maxLength": 3, "pattern": "^.b."}),
+        about({"type": "string", "not": {"enum": ["x"]}}),
+    ],
+)
+def test_a_lone_surrogate_passes(schema: object) -> None:
+    check(schema, rb'{"a":"\ud800b\udfff"}')
+
+
+def test_a_lone_surrogate_excuses_nothing_else() -> None:
+    schema = {"properties": {"a": {"maxLength": 1}, "b": {"type": "integer"}}}
+
+    text = refusal(schema, rb'{"a":"\ud800\ud800","b":"\ud800"}')
+
+    assert text == 'a: the value is longer than 1 character; b: the value is not of type "integer"'
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        b"9007199254740993",
+        b"18446744073709551616",
+        b"9" * 4000,
+        b"-" + b"9" * 4000,
+        b"1e999",
+        b"-1e999",
+        b"1e-999",
+        b"0.1000000000000000055511151231257827",
+    ],
+)
+def test_numbers_of_any_size_are_checked_without_a_crash(number: bytes) -> None:
+    arguments = b'{"a":' + number + b"}"
+
+    check(about({"type": "number"}), arguments)
+    assert "is not of type" in refusal(about({"type": "string"}), arguments)
+
+
+def test_a_number_beyond_all_floats_is_beyond_every_maximum() -> None:
+    schema = about({"maximum": 5, "minimum": -5})
+
+    assert "maximum" in refusal(schema, b'{"a":1e999}')
+    assert "minimum" in refusal(schema, b'{"a":-1e999}')
+
+
+def test_an_integer_beyond_what_a_float_holds_is_compared_exactly() -> None:
+    schema = about({"maximum": 9007199254740992})
+
+    check(schema, b'{"a":9007199254740992}')
+    assert "maximum" in refusal(schema, b'{"a":9007199254740993}')
