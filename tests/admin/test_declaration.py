@@ -97,8 +97,6 @@ def test_every_section_of_a_later_release_is_known_and_said_not_to_act_yet() -> 
 def test_keys_of_a_server_that_do_not_act_yet_are_said_so() -> None:
     entry = {
         "command": "c",
-        "tool_names": {"ours": "theirs"},
-        "tool_args": {"ours": {"a": "b"}},
         "tools": {"t": {"retry": "safe", "critical": True, "timeout": 3}},
     }
 
@@ -106,8 +104,6 @@ def test_keys_of_a_server_that_do_not_act_yet_are_said_so() -> None:
 
     assert {w.code for w in loaded.warnings} == {"not-enforced-yet"}
     assert {w.message.split("'")[1] for w in loaded.warnings} == {
-        "mcp_servers.s.tool_names",
-        "mcp_servers.s.tool_args",
         "mcp_servers.s.tools.t.retry",
         "mcp_servers.s.tools.t.critical",
     }
@@ -147,8 +143,6 @@ def test_every_key_of_a_server_is_taken_over() -> None:
         "max_concurrency": 4,
         "max_message": "1MiB",
         "max_children": 3,
-        "tool_names": {"ours": "theirs"},
-        "tool_args": {"ours": {"a": "b"}},
         "tools": {"t": {"retry": "never", "timeout": 5, "critical": True}, "u": {}},
         "allow_unclaimed": True,
     }

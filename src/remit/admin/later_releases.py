@@ -20,8 +20,6 @@ _MEANINGS: Mapping[tuple[str, ...], str] = {
     ("audit", "retention_days"): "the record is kept for ever",
     ("audit", "retention_rows"): "the record is kept for ever",
     ("server", "trusted_proxies"): "no proxy is trusted",
-    ("mcp_servers", ANY, "tool_names"): "tools keep the names that their server gives them",
-    ("mcp_servers", ANY, "tool_args"): "arguments keep the names that their server gives them",
     ("mcp_servers", ANY, "tools", ANY, "retry"): "no call is ever retried",
     ("mcp_servers", ANY, "tools", ANY, "critical"): "nobody is told of a failure",
 }
