@@ -143,6 +143,8 @@ def test_every_key_of_a_server_is_taken_over() -> None:
         "max_concurrency": 4,
         "max_message": "1MiB",
         "max_children": 3,
+        "tool_names": {"ours": "theirs"},
+        "tool_args": {"ours": {"a": "b"}},
         "tools": {"t": {"retry": "never", "timeout": 5, "critical": True}, "u": {}},
         "allow_unclaimed": True,
     }
