@@ -3,20 +3,21 @@
 import csv
 import json
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.to_thread
 import httpx2
 import pytest
-from remit.testing.upstream import executed, fixture_server_entry
+from tests.e2e.conftest import Serve
 
 from remit.admin.default_roles import default_document
-from remit.testing.gateway import Caller, Running
+from remit.testing.gateway import Caller, Running, fixture_entry
+from remit.testing.upstream import executed
 
 GOLDEN = Path(__file__).parents[1] / "conformance" / "golden" / "roles.csv"
-ROWS = [tuple(row) for row in list(csv.reader(GOLDEN.open()))[1:]]
+ROWS = [tuple(row) for row in list(csv.reader(GOLDEN.read_text().splitlines()))[1:]]
 ROLES = sorted({role for role, _, _ in ROWS})
 TOOLS = sorted({(server, tool) for _, server, tool in ROWS})
 ARGUMENTS: dict[str, dict[str, Any]] = {
@@ -26,31 +27,39 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 }
 """What the real git tools need; the fixture servers take anything."""
 
+pytestmark = pytest.mark.timeout(180)
 
-@pytest.fixture
-def squad(tmp_path: Path, serve: Callable[..., Running]) -> Running:
-    repository = tmp_path / "repository"
+
+@pytest.fixture(scope="module")
+def squad(module_folder: Path, serve_module: Serve) -> Running:
+    """Run the bundled git server for its rows and fixture servers for the others'."""
+    repository = module_folder / "repository"
+    author = ["-c", "user.name=t", "-c", "user.email=t@example.test"]
     for command in (
-        ["git", "init", "--quiet", "--initial-branch=main", str(repository)],
-        ["git", "-C", str(repository), "-c", "user.name=t", "-c", "user.email=t@example.test",
-         "commit", "--quiet", "--allow-empty", "-m", "first"],
-    ):  # fmt: skip
-        subprocess.run(command, check=True)
+        ["init", "--quiet", "--initial-branch=main", "."],
+        [*author, "commit", "--quiet", "--allow-empty", "--message", "first"],
+    ):
+        repository.mkdir(exist_ok=True)
+        subprocess.run(["git", *command], cwd=repository, check=True)
     document = default_document()
     document["mcp_servers"] = {
         "git": {"builtin": "git", "args": ["--repository", str(repository)]},
         **{
-            server: fixture_server_entry(
-                [tool for s, tool in TOOLS if s == server], tmp_path / f"{server}.ran"
+            server: fixture_entry(
+                [tool for s, tool in TOOLS if s == server], module_folder / f"{server}.ran"
             )
             for server in ("github", "jira")
         },
     }
-    return serve(document)
+    return serve_module(document)
 
 
 def granted(role: str) -> set[tuple[str, str]]:
     return {(server, tool) for r, server, tool in ROWS if r == role}
+
+
+def names_of(role: str) -> set[str]:
+    return {f"{server}__{tool}" for server, tool in granted(role)}
 
 
 def test_the_golden_table_has_nine_roles_and_101_grants() -> None:
@@ -61,28 +70,39 @@ def test_the_golden_table_has_nine_roles_and_101_grants() -> None:
 async def test_each_role_lists_exactly_its_rows_and_the_command_line_agrees(
     squad: Running, http: httpx2.AsyncClient
 ) -> None:
-    for role in ROLES:
-        wanted = {f"{server}__{tool}" for server, tool in granted(role)}
-        caller = Caller(http, squad.url, squad.key(role))
+    at_door = {
+        role: await Caller(http, squad.url, squad.key(role)).until_listed(names_of(role))
+        for role in ROLES
+    }
+    printed: dict[str, list[dict[str, Any]]] = {}
 
-        # The fixture servers are still starting when the gateway first answers.
-        with_all = await eventually(caller, wanted)
-        printed = json.loads(squad.remit("tools", "--as", f"role:{role}", "--json"))
+    async def ask(role: str) -> None:
+        async with two_at_once:
+            text = await anyio.to_thread.run_sync(
+                squad.remit, "tools", "--as", f"role:{role}", "--json"
+            )
+            printed[role] = json.loads(text)
 
-        assert with_all == wanted
-        assert {entry["name"] for entry in printed} == wanted
-        assert {(entry["server"], entry["tool"]) for entry in printed} == granted(role)
-        assert all(entry["tokens"] > 0 for entry in printed)
+    two_at_once = anyio.CapacityLimiter(2)
+    async with anyio.create_task_group() as tasks:
+        for role in ROLES:
+            tasks.start_soon(ask, role)
+
+    assert at_door == {role: names_of(role) for role in ROLES}
+    for role, entries in printed.items():
+        assert {entry["name"] for entry in entries} == names_of(role)
+        assert {(entry["server"], entry["tool"]) for entry in entries} == granted(role)
+        assert all(entry["tokens"] > 0 for entry in entries)
 
 
 async def test_each_role_can_call_exactly_its_rows(
-    squad: Running, http: httpx2.AsyncClient, tmp_path: Path
+    squad: Running, http: httpx2.AsyncClient, module_folder: Path
 ) -> None:
     for role in ROLES:
         caller = Caller(http, squad.url, squad.key(role))
-        await eventually(caller, {f"{server}__{tool}" for server, tool in granted(role)})
+        await caller.until_listed(names_of(role))
         for server, tool in TOOLS:
-            before = ran(tmp_path, server)
+            before = ran(module_folder, server)
 
             reply = await caller.call(f"{server}__{tool}", ARGUMENTS.get(tool))
 
@@ -91,18 +111,10 @@ async def test_each_role_can_call_exactly_its_rows(
             if not may:
                 assert reply["error"]["code"] == -32602
             if server != "git":
-                assert ran(tmp_path, server) == before + may
+                assert ran(module_folder, server) == before + may
+    rows = squad.audit("--decision", "allow")
+    assert {(row["role"], row["server"], row["tool"]) for row in rows} == set(ROWS)
 
 
 def ran(folder: Path, server: str) -> int:
     return 0 if server == "git" else len(executed(folder / f"{server}.ran"))
-
-
-async def eventually(caller: Caller, wanted: set[str]) -> set[str]:
-    """Return the caller's names once all that are wanted are there, or at the time limit."""
-    names: set[str] = set()
-    with anyio.move_on_after(20):
-        while not wanted <= names:
-            names = {tool["name"] for tool in await caller.tools()}
-            await anyio.sleep(0.05)
-    return names

@@ -1,51 +1,121 @@
-"""A real `remit serve` in a process of its own, and raw callers of it, for tests."""
+"""A real `remit serve` in a process of its own, the commands beside it, and raw callers of it."""
 
 import json
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import anyio
 import httpx2
+from anyio.from_thread import start_blocking_portal
 from mcp.shared.inbound import encode_header_value
 
+from remit.admin.keys import make_key
+from remit.app import open_installation
 from remit.cli.serving import bind
+from remit.model.principals import DEFAULT_TENANT
+from remit.settings import Settings
+from remit.testing.upstream import fixture_server_config
 
 MODERN = "2026-07-28"
-START = 20.0
+LEGACY = "2025-11-25"
+START = 30.0
 """Seconds a gateway has to answer; generous, since CI is slow."""
+
+STOP = 20.0
+"""Seconds a gateway has to end when it is asked to."""
+
+Ended = subprocess.CompletedProcess[str]
+
+
+def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return this process's environment without remit's own settings, and *extra*."""
+    foreign = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("REMIT_", "MCP_")) or name == "REMIT_SHARED"
+    }
+    return {**foreign, **(extra or {})}
+
+
+def run_remit(
+    *arguments: str, folder: Path, environ: Mapping[str, str] | None = None, within: float = 90
+) -> Ended:
+    """Run a command in *folder* to its end and return everything about it."""
+    return subprocess.run(
+        [sys.executable, "-m", "remit", *arguments],
+        cwd=folder,
+        env=environment(environ),
+        capture_output=True,
+        text=True,
+        timeout=within,
+        check=False,
+    )
+
+
+def fixture_entry(
+    tools: Sequence[str | Mapping[str, Any]],
+    count_file: Path,
+    *,
+    options: Sequence[str] = (),
+    **settings: Any,
+) -> dict[str, Any]:
+    """Return the entry of `mcp_servers` for a fixture server over stdio.
+
+    Args:
+        tools: Names, or tool objects (`remit.testing.behaviour.FixtureOptions`).
+        count_file: Where it counts what ran; `remit.testing.upstream.executed` reads it.
+        options: More of its command line, such as `("--era", "legacy")`.
+        settings: More keys of the entry, such as `session="shared"`.
+    """
+    config = fixture_server_config("fixture", tools, count_file, options=options)
+    return {"command": config.command, "args": list(config.args), **settings}
 
 
 @dataclass(slots=True, kw_only=True)
 class Running:
-    """A gateway process on a free port."""
+    """A gateway process on a free port.
+
+    Attributes:
+        log: What it wrote on standard output and standard error.
+        keys: Role to the text of a key.
+    """
 
     folder: Path
     config: Path
     port: int
     process: subprocess.Popen[bytes]
     log: Path
+    environ: Mapping[str, str]
     keys: dict[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def base(self) -> str:
+        """The root of every path."""
+        return f"http://127.0.0.1:{self.port}"
 
     @property
     def url(self) -> str:
         """The endpoint of all servers."""
-        return f"http://127.0.0.1:{self.port}/mcp"
+        return f"{self.base}/mcp"
+
+    @property
+    def admin_key(self) -> str:
+        """The administrator's key, as the first start left it."""
+        return (self.config.parent / ".remit" / "admin.key").read_text().strip()
 
     def remit(self, *arguments: str, expect: int = 0) -> str:
         """Run a command on this gateway's declaration and database; return its output."""
-        done = subprocess.run(
-            [sys.executable, "-m", "remit", *arguments, "--config", str(self.config)],
-            cwd=self.folder,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
+        done = run_remit(
+            *arguments, "--config", str(self.config), folder=self.folder, environ=self.environ
         )
         if done.returncode != expect or "Traceback" in done.stderr:
             shown = f"{done.stdout}{done.stderr}"
@@ -53,25 +123,49 @@ class Running:
         return done.stdout
 
     def key(self, role: str) -> str:
-        """Return a key of *role*, made once."""
+        """Return a key of *role*, made once, in this process since that is faster."""
         if role not in self.keys:
-            made = self.remit("keys", "create", f"{role}-key", "--role", role, "--json")
-            self.keys[role] = json.loads(made)["key"]
+            with start_blocking_portal() as portal:
+                self.keys[role] = portal.call(self._make_key, role)
         return self.keys[role]
 
     def audit(self, *arguments: str) -> list[dict[str, Any]]:
-        """Return `remit audit search --json`."""
-        return json.loads(self.remit("audit", "search", "--json", *arguments))
+        """Return `remit audit search --json`, newest first."""
+        return json.loads(self.remit("audit", "search", "--limit", "1000", "--json", *arguments))
+
+    def servers(self) -> dict[str, dict[str, Any]]:
+        """Return what `/readyz` tells an administrator, by server."""
+        headers = {"Authorization": f"Bearer {self.admin_key}"}
+        reply = httpx2.get(f"{self.base}/readyz", headers=headers)
+        return {status["name"]: status for status in reply.json()["servers"]}
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
         """Stop the gateway and return its exit status."""
         if self.process.poll() is None:
             self.process.send_signal(number)
-        return self.process.wait(20)
+        try:
+            return self.process.wait(STOP)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            raise AssertionError(f"did not stop in time:\n{self.log.read_text()}") from None
+
+    async def _make_key(self, role: str) -> str:
+        settings = Settings(config=self.config, database_url=self.environ.get("REMIT_DATABASE_URL"))
+        async with open_installation(settings, author="") as installation:
+            made = await make_key(
+                installation.keys,
+                f"{role}-key",
+                tenant=DEFAULT_TENANT,
+                now=datetime.now(UTC),
+                role=role,
+                roles=installation.policy.declaration.roles,
+            )
+        return made.text
 
 
 def start_gateway(folder: Path, config: Path, environ: Mapping[str, str] | None = None) -> Running:
-    """Start a gateway and return when it answers."""
+    """Start a gateway in *folder* and return when it answers."""
     with bind("127.0.0.1", 0) as probe:
         port = probe.getsockname()[1]
     log = folder / "gateway.log"
@@ -79,62 +173,69 @@ def start_gateway(folder: Path, config: Path, environ: Mapping[str, str] | None 
         process = subprocess.Popen(
             [sys.executable, "-m", "remit", "serve", "--config", str(config), "--port", str(port)],
             cwd=folder,
-            env={**os.environ, **(environ or {})},
+            env=environment(environ),
             stdout=sink,
             stderr=sink,
         )
-    running = Running(folder=folder, config=config, port=port, process=process, log=log)
-
-    async def answers() -> None:
-        async with httpx2.AsyncClient() as client:
-            while True:
-                if process.poll() is not None:
-                    raise AssertionError(f"the gateway ended:\n{log.read_text()}")
-                try:
-                    if (await client.get(f"http://127.0.0.1:{port}/healthz")).is_success:
-                        return
-                except httpx2.TransportError:
-                    await anyio.sleep(0.05)
-
-    async def within_limit() -> None:
-        with anyio.fail_after(START):
-            await answers()
-
-    anyio.run(within_limit)
+    running = Running(
+        folder=folder, config=config, port=port, process=process, log=log, environ=environ or {}
+    )
+    deadline = time.monotonic() + START
+    while not _answers(running):
+        if time.monotonic() > deadline:
+            running.stop(signal.SIGKILL)
+        if process.poll() is not None:
+            raise AssertionError(f"the gateway ended:\n{log.read_text()}")
     return running
+
+
+def _answers(running: Running) -> bool:
+    try:
+        return httpx2.get(f"{running.base}/healthz").is_success
+    except httpx2.TransportError:
+        with suppress(subprocess.TimeoutExpired):
+            running.process.wait(0.05)
+        return False
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """One caller over raw HTTP, in the era of 2026-07-28."""
+    """One caller over raw HTTP, in the era of 2026-07-28 until `begin` shakes hands."""
 
     http: httpx2.AsyncClient
     url: str
     key: str
+    session: str = ""
+
+    async def begin(self) -> "Caller":
+        """Return the same caller in a session of 2025-11-25."""
+        info = {"name": "test", "version": "1"}
+        params = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": info}
+        reply = await self._post("initialize", params, 0, {})
+        session = replace(self, session=reply.headers["mcp-session-id"])
+        noted = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+        await self.http.post(self.url, json=noted, headers=self._headers(session.era_headers))
+        return session
+
+    @property
+    def era_headers(self) -> dict[str, str]:
+        """The headers of every request after the handshake."""
+        return {"MCP-Protocol-Version": LEGACY, "Mcp-Session-Id": self.session}
 
     async def send(
         self, method: str, params: Mapping[str, Any], number: int = 1
     ) -> httpx2.Response:
         """Send one request and return the HTTP response."""
+        if self.session:
+            return await self._post(method, params, number, self.era_headers)
         meta: dict[str, object] = {
             "io.modelcontextprotocol/protocolVersion": MODERN,
             "io.modelcontextprotocol/clientCapabilities": {},
         }
-        body: dict[str, object] = {
-            "jsonrpc": "2.0",
-            "id": number,
-            "method": method,
-            "params": {**params, "_meta": meta},
-        }
-        headers = {
-            "Authorization": f"Bearer {self.key}",
-            "Accept": "application/json, text/event-stream",
-            "MCP-Protocol-Version": MODERN,
-            "Mcp-Method": method,
-        }
+        headers = {"MCP-Protocol-Version": MODERN, "Mcp-Method": method}
         if method == "tools/call" and isinstance(params.get("name"), str):
             headers["Mcp-Name"] = encode_header_value(str(params["name"]))
-        return await self.http.post(self.url, json=body, headers=headers, timeout=30)
+        return await self._post(method, {**params, "_meta": meta}, number, headers)
 
     async def tools(self) -> list[dict[str, Any]]:
         """Return the entries of `tools/list`."""
@@ -144,3 +245,26 @@ class Caller:
         """Call a tool and return the whole JSON-RPC answer."""
         reply = await self.send("tools/call", {"name": name, "arguments": dict(arguments or {})})
         return reply.json()
+
+    async def until_listed(self, wanted: set[str], within: float = 20) -> set[str]:
+        """Return the names in the caller's list once all that are *wanted* are in it.
+
+        Raises:
+            TimeoutError: They did not come within so many seconds.
+        """
+        with anyio.fail_after(within):
+            while True:
+                names = {tool["name"] for tool in await self.tools()}
+                if wanted <= names:
+                    return names
+                await anyio.sleep(0.05)
+
+    async def _post(
+        self, method: str, params: Mapping[str, Any], number: int, headers: Mapping[str, str]
+    ) -> httpx2.Response:
+        body = {"jsonrpc": "2.0", "id": number, "method": method, "params": dict(params)}
+        return await self.http.post(self.url, json=body, headers=self._headers(headers), timeout=30)
+
+    def _headers(self, more: Mapping[str, str]) -> dict[str, str]:
+        accept = "application/json, text/event-stream"
+        return {"Authorization": f"Bearer {self.key}", "Accept": accept, **more}
