@@ -276,10 +276,16 @@ async def test_a_silent_stream_shows_that_it_lives(http: aiohttp.ClientSession) 
         assert [await s.next(), await s.next()] == [": alive", ": alive"]
 
 
-async def test_a_stream_ends_when_its_key_is_revoked(http: aiohttp.ClientSession) -> None:
+@pytest.mark.parametrize("cause", ["revoked", "unreadable"])
+async def test_a_stream_ends_when_its_key_holds_no_longer(
+    http: aiohttp.ClientSession, cause: str
+) -> None:
     world = small_world(keep_alive=0.02)
     async with serving(world) as url, session_stream(Wire(http, url)) as events:
-        del world.keys["reader-key"]
+        if cause == "revoked":
+            del world.keys["reader-key"]
+        else:
+            world.is_store_down = True
         with anyio.fail_after(5):
             while await events.next() is not None:
                 pass

@@ -4,7 +4,6 @@ import aiohttp
 import pytest
 from tests.doors.worlds import Wire, World, initialize, serving
 
-from remit.errors import StorageUnavailable
 from remit.model.principals import Principal
 
 
@@ -53,15 +52,10 @@ async def test_a_credential_header_that_comes_twice_is_refused(
         assert response.status == 400
 
 
-async def test_a_store_that_cannot_be_read_lets_nobody_in(
-    files_world: World, http: aiohttp.ClientSession, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def unreadable(_: str | None) -> Principal:
-        raise StorageUnavailable("disk I/O error at /var/lib/secret/place")
+async def test_a_store_that_cannot_be_read_lets_nobody_in(files_world: World, wire: Wire) -> None:
+    files_world.is_store_down = True
 
-    monkeypatch.setattr(files_world, "authenticate", unreadable)
-    async with serving(files_world) as url:
-        reply = await Wire(http, url).send(initialize())
+    reply = await wire.send(initialize())
 
     assert reply.status == 503
     assert b"secret" not in reply.body

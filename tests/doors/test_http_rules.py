@@ -1,6 +1,7 @@
 """What HTTP and JSON-RPC ask of a request before anything is called (issue 2, 'must show')."""
 
 import aiohttp
+import anyio
 import pytest
 from tests.doors.worlds import (
     MODERN,
@@ -141,6 +142,23 @@ async def test_a_body_over_four_mebibytes_is_refused_whole(wire: Wire) -> None:
     assert "4194304" in reply.error["message"]
 
 
+async def test_a_body_that_is_announced_and_does_not_come_is_not_waited_for_long(
+    wire: Wire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("remit.doors.asgi.BODY_TIME", 0.05)
+    host, port = wire.url.removeprefix("http://").split(":")
+    head = (
+        f"POST /mcp HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer reader-key\r\n"
+        "Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{"
+    )
+    with anyio.fail_after(5):
+        async with await anyio.connect_tcp(host, int(port)) as stream:
+            await stream.send(head.encode())
+            answer = await stream.receive()
+
+    assert answer.startswith(b"HTTP/1.1 408 ")
+
+
 async def test_a_body_of_unknown_length_is_refused_as_it_grows(
     http: aiohttp.ClientSession, wire: Wire
 ) -> None:
@@ -182,6 +200,25 @@ async def test_the_answer_has_the_form_that_the_client_accepts(
     if kind == "text/event-stream":
         assert reply.body.startswith(b'event: message\ndata: {"jsonrpc":"2.0","id":1,"result":')
         assert reply.body.endswith(b"}\n\n")
+
+
+async def test_a_client_that_takes_events_only_gets_its_session_too(wire: Wire) -> None:
+    reply = await wire.send(initialize(), headers={"Accept": "text/event-stream"})
+
+    assert "mcp-session-id" in reply.headers
+
+
+async def test_what_is_accepted_may_stand_on_several_lines(
+    http: aiohttp.ClientSession, wire: Wire
+) -> None:
+    headers = [
+        ("Authorization", "Bearer reader-key"),
+        ("Accept", "text/html"),
+        ("Accept", "application/json;q=0.5"),
+    ]
+
+    async with http.post(f"{wire.url}/mcp", json=initialize(), headers=headers) as response:
+        assert response.status == 200
 
 
 @pytest.mark.parametrize(

@@ -148,6 +148,17 @@ def test_a_result_type_deeper_down_is_not_mistaken_for_the_results_own() -> None
     assert fitted(result, modern=False) is result
 
 
+def test_a_server_that_is_only_spoken_of_stays_in_an_older_callers_meta() -> None:
+    result = b'{"_meta":{"seen":["io.modelcontextprotocol/serverInfo"]},"content":[]}'
+
+    assert fitted(result, modern=False) == result
+
+
+def test_a_result_that_cannot_be_read_is_a_fault_of_the_server() -> None:
+    with pytest.raises(UpstreamProtocolError):
+        fitted(b'{"structuredContent":', modern=False)
+
+
 def test_what_an_older_caller_cannot_give_is_an_error_and_no_empty_success() -> None:
     with pytest.raises(UpstreamProtocolError, match="input"):
         fitted(b'{"resultType":"input_required","inputRequests":{}}', modern=False)

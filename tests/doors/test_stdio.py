@@ -8,7 +8,7 @@ from contextlib import aclosing, asynccontextmanager
 import anyio
 import anyio.lowlevel
 import pytest
-from anyio.abc import SocketStream
+from anyio.abc import ByteSendStream, SocketStream
 from anyio.streams.buffered import BufferedByteReceiveStream
 from mcp import MCPError
 from mcp.client._transport import TransportStreams
@@ -294,6 +294,45 @@ async def test_a_pretty_printed_result_is_one_line(files_world: World) -> None:
         heard = await terminal.hear()
 
     assert heard["result"] == {"content": []}
+
+
+async def test_a_call_that_outlives_its_client_is_cancelled_and_recorded(
+    files_world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def slow(_: bytes, __: bytes) -> bytes:
+        await anyio.sleep_forever()
+        return b"{}"
+
+    monkeypatch.setattr("remit.doors.mcp.stdio.GRACE", 0.05)
+    files_world.fleet.behaviours["files/read"] = slow
+    async with stdio(files_world) as terminal:
+        await terminal.say(message("tools/call", {"name": "files__read"}))
+        rest = await terminal.rest()
+
+    assert rest == []
+    assert [event.outcome for event in files_world.audit.events] == ["unknown", "unknown"]
+
+
+class NobodyListens(ByteSendStream):
+    """A stdout whose other end is closed."""
+
+    async def send(self, item: bytes) -> None:
+        del item
+        raise anyio.BrokenResourceError
+
+    async def aclose(self) -> None:
+        await anyio.lowlevel.checkpoint()
+
+
+async def test_serving_ends_when_nobody_takes_the_answers(files_world: World) -> None:
+    ours, theirs = socket.socketpair()
+    async with (
+        await SocketStream.from_socket(ours) as client,
+        await SocketStream.from_socket(theirs) as stdin,
+    ):
+        await client.send(json.dumps(message("ping")).encode() + b"\n")
+        with anyio.fail_after(5):
+            await serve_stdio(files_world.door, READER, stdin, NobodyListens())
 
 
 async def test_too_many_calls_at_once_are_refused(

@@ -34,7 +34,7 @@ from remit.doors.mcp.mirrored import MirroredArguments
 from remit.doors.mcp.protocol import McpDoor
 from remit.doors.mcp.sessions import Sessions
 from remit.doors.server import HttpServer
-from remit.errors import AuditUnavailable, Unauthenticated
+from remit.errors import AuditUnavailable, StorageUnavailable, Unauthenticated
 from remit.model.declaration import Declaration
 from remit.model.events import AuditEvent
 from remit.model.principals import Principal, PrincipalKind
@@ -165,8 +165,11 @@ class World:
     door: McpDoor
     session_key: bytes = b"0123456789abcdef"
     guard: Guard = field(default_factory=lambda: Guard(loopback=True))
+    is_store_down: bool = False
 
     async def authenticate(self, credential: str | None) -> Principal:
+        if self.is_store_down:
+            raise StorageUnavailable("disk I/O error at /var/lib/secret/place")
         if credential is None or credential not in self.keys:
             raise Unauthenticated("no")
         return self.keys[credential]

@@ -9,7 +9,7 @@ from typing import Final, Protocol, Self
 import anyio
 
 from remit.calls.listing import Listing
-from remit.errors import Unauthenticated
+from remit.errors import StorageUnavailable, Unauthenticated
 from remit.model.principals import Principal
 from remit.upstreams.catalogue import Catalogue
 
@@ -77,7 +77,7 @@ class Watch:
 
         Args:
             again: Verifies the caller's credential once more; the stream ends when it no longer
-                holds (R17).
+                holds, or nobody can say whether it does (R17).
         """
         deadline = anyio.current_time() + self._owner.keep_alive
         while True:
@@ -101,7 +101,7 @@ class Watch:
             return
         try:
             self.principal = await again()
-        except Unauthenticated:
+        except (Unauthenticated, StorageUnavailable):
             self._closed = True
 
     def wake(self) -> None:

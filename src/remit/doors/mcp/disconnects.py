@@ -32,16 +32,19 @@ class Disconnects:
     @contextmanager
     def watching(self, gone: Callable[[], Awaitable[None]]) -> Generator[None]:
         """Cancel the block when *gone* returns, which it does when the client has left."""
-        call, watcher = anyio.CancelScope(), anyio.CancelScope()
+        call = anyio.CancelScope()
+        watcher: anyio.CancelScope | None = None
 
-        async def watch() -> None:
-            with watcher:
+        async def watch(scope: anyio.CancelScope) -> None:
+            with scope:
                 await gone()
                 call.cancel()
 
         def begin() -> None:
+            nonlocal watcher
             if self._tasks is not None:
-                self._tasks.start_soon(watch)
+                watcher = anyio.CancelScope()
+                self._tasks.start_soon(watch, watcher)
 
         timer = asyncio.get_running_loop().call_later(NOTICE_AFTER, begin)
         try:
@@ -49,4 +52,5 @@ class Disconnects:
                 yield
         finally:
             timer.cancel()
-            watcher.cancel()
+            if watcher is not None:
+                watcher.cancel()

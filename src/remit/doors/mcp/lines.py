@@ -19,7 +19,7 @@ async def lines_of(
     while True:
         try:
             chunk = await stream.receive()
-        except anyio.EndOfStream:
+        except (anyio.EndOfStream, anyio.BrokenResourceError):
             break
         *ended, rest = chunk.split(b"\n")
         for part in ended:

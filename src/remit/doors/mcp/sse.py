@@ -55,16 +55,22 @@ async def respond_stream(
 async def _pump(
     exchange: Exchange, stream: Stream, again: Callable[[], Awaitable[Principal]]
 ) -> None:
-    await exchange.part(frame(stream.opening) if stream.opening else ALIVE)
-    while (notice := await stream.watch.wait(again)) is not Notice.CLOSED:
+    is_taken = await _send(exchange, frame(stream.opening) if stream.opening else ALIVE)
+    while is_taken and (notice := await stream.watch.wait(again)) is not Notice.CLOSED:
         is_news = notice is Notice.CHANGED and stream.changed
-        with anyio.move_on_after(SEND_TIME) as sending:
-            await exchange.part(frame(stream.changed) if is_news else ALIVE)
-        if sending.cancelled_caught:
-            return
-    if stream.closing:
-        await exchange.part(frame(stream.closing))
-    await exchange.end()
+        is_taken = await _send(exchange, frame(stream.changed) if is_news else ALIVE)
+    if is_taken and stream.closing:
+        is_taken = await _send(exchange, frame(stream.closing))
+    if is_taken:
+        await exchange.end()
+
+
+async def _send(exchange: Exchange, part: bytes) -> bool:
+    """Return whether the client took it in time."""
+    with anyio.move_on_after(SEND_TIME):
+        await exchange.part(part)
+        return True
+    return False
 
 
 async def _cancel_when_gone(exchange: Exchange, scope: anyio.CancelScope) -> None:
