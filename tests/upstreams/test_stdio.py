@@ -25,6 +25,12 @@ NOTHING_LOST = (
 ).replace("01e0", "1e0")
 
 
+@pytest.fixture(params=[False, True], ids=["asyncio", "uvloop"])
+def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, bool]]:
+    """Child processes are another implementation on the loop that `remit serve` runs on."""
+    return "asyncio", {"use_uvloop": request.param}
+
+
 def _is_alive(pid: int) -> bool:
     """Whether a process runs; one that only waits to be reaped does not."""
     stat = Path(f"/proc/{pid}/stat")

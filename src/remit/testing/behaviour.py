@@ -80,6 +80,10 @@ class Behaviour:
         self._tools = [tool_object(tool) for tool in options.tools]
         self._first = threading.Event()
 
+    def add_tool(self, tool: str | Mapping[str, Any]) -> None:
+        """Offer one more tool from now on, without a word."""
+        self._tools.append(tool_object(tool))
+
     def answer(
         self, message: Mapping[str, Any], headers: Mapping[str, str] | None = None
     ) -> bytes | None:
@@ -179,7 +183,7 @@ class Behaviour:
             sys.stderr.flush()
             os._exit(quirks["exit"])
         if "adds" in quirks:
-            self._tools.append(tool_object(quirks["adds"]))
+            self.add_tool(quirks["adds"])
             self._announce(b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}')
 
 

@@ -2,10 +2,11 @@
 
 import json
 import queue
+import socket
 import threading
 import uuid
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, cast
 from urllib.parse import parse_qs, urlsplit
@@ -23,16 +24,21 @@ class WebFixture:
     Attributes:
         status: An HTTP status that every request is answered with, or 0.
         unknown_session: The status for a session that it does not know.
+        body: What is sent instead of every answer, or None.
+        redirect_from: A path whose requests are sent on to the right one, or empty.
         port: Where it listens, also after `stop` and `start`.
     """
 
     def __init__(self, options: FixtureOptions, *, transport: str = "http", port: int = 0) -> None:
         self.status = 0
         self.unknown_session = 404
+        self.body: bytes | None = None
+        self.redirect_from = ""
         self.port = port
         self.transport = transport
         self.behaviour = Behaviour(options, announce=self.announce)
         self.sessions: set[str] = set()
+        self.connections: set[socket.socket] = set()
         self._streams: dict[str, queue.Queue[bytes | None]] = {}
         self._server: ThreadingHTTPServer | None = None
 
@@ -49,18 +55,20 @@ class WebFixture:
         class Handler(_Handler):
             web = fixture
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", self.port), Handler)
-        self._server.daemon_threads = True
+        self._server = _Server(("127.0.0.1", self.port), Handler)
         self.port = self._server.server_address[1]
         threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
 
     def stop(self) -> None:
-        """Listen no more, and end every stream."""
+        """Listen no more, and break every connection."""
         if self._server is not None:
             self._server.shutdown()
             self._server.server_close()
         for stream in self._streams.values():
             stream.put(None)
+        for connection in list(self.connections):
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
 
     def wait(self) -> None:
         """Serve until the process ends."""
@@ -74,6 +82,11 @@ class WebFixture:
         """Send a notification to everybody who listens."""
         for stream in list(self._streams.values()):
             stream.put(frame)
+
+    @property
+    def listeners(self) -> int:
+        """How many streams for notifications were opened."""
+        return len(self._streams)
 
     def open_stream(self) -> tuple[str, queue.Queue[bytes | None]]:
         """Return a new stream with its id."""
@@ -97,9 +110,24 @@ def open_web_fixture(options: FixtureOptions, *, transport: str = "http") -> Gen
         fixture.stop()
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128  # callers come all at once
+
+
 class _Handler(BaseHTTPRequestHandler):
     web: WebFixture
     protocol_version = "HTTP/1.1"
+
+    def setup(self) -> None:
+        """Take a connection."""
+        super().setup()
+        self.web.connections.add(self.connection)
+
+    def finish(self) -> None:
+        """Let a connection go."""
+        self.web.connections.discard(self.connection)
+        super().finish()
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base's name
         """Say nothing."""
@@ -107,7 +135,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         if self.web.status:
             self._respond(self.web.status)
-        elif self.web.transport == "sse":
+        elif self.web.transport == "sse" and self.path == "/sse":
             number, stream = self.web.open_stream()
             self._stream(stream, first=b"event: endpoint\ndata: /messages?id=%s" % number.encode())
         elif self._session() in self.web.sessions:
@@ -125,6 +153,9 @@ class _Handler(BaseHTTPRequestHandler):
         if self.web.status:
             self._respond(self.web.status)
             return
+        if self.path == self.web.redirect_from:
+            self._respond(307, headers={"Location": "/mcp"})
+            return
         message = cast("dict[str, Any]", json.loads(body))
         if self.web.transport == "sse":
             self._post_for_stream(message)
@@ -134,6 +165,9 @@ class _Handler(BaseHTTPRequestHandler):
             self._legacy(message)
 
     def _post_for_stream(self, message: dict[str, Any]) -> None:
+        if not self.path.startswith("/messages"):
+            self._respond(405)
+            return
         stream = self.web.stream(parse_qs(urlsplit(self.path).query).get("id", [""])[0])
         if stream is None:
             self._respond(404)
@@ -165,7 +199,9 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(self.web.behaviour.answer(message, self._fields()), headers)
 
     def _answer(self, frame: bytes | None, headers: Mapping[str, str] | None = None) -> None:
-        if frame is None:
+        if self.web.body is not None:
+            self._respond(200, self.web.body)
+        elif frame is None:
             self._respond(_ANSWER_LATER)
         elif self.web.behaviour.options.streams:
             events = b'data: {"jsonrpc":"2.0","method":"notifications/message","params":{}}\n\n'

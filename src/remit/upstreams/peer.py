@@ -52,9 +52,15 @@ class Reply:
             UpstreamError: There is none.
         """
         problem = status_error(self.status)
-        if self.message is not None and self.status not in _CREDENTIALS:
+        if self.message is not None and self._speaks_for_itself(self.message):
             return result_of(self.message)
         raise problem or UpstreamProtocolError("answered with a message that cannot be read")
+
+    def _speaks_for_itself(self, message: Envelope) -> bool:
+        """Whether the message says more than the status does."""
+        if self.status in _CREDENTIALS:
+            return False
+        return self.status < HTTPStatus.INTERNAL_SERVER_ERROR or message.answers is not None
 
 
 class HttpPeer:
