@@ -1,7 +1,7 @@
 """What stands beside the MCP endpoint on the same port."""
 
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 
 import aiohttp
 import pytest
@@ -156,6 +156,7 @@ async def test_there_are_no_web_sockets(files_world: World) -> None:
         authenticate=files_world.authenticate,
         statuses=files_world.fleet,
         guard=files_world.guard,
+        lifespan=nullcontext,
     )
     await app({"type": "websocket", "path": "/mcp"}, receive, send)
 

@@ -1,5 +1,7 @@
 """What happens to an answer when its client, or the connection under it, fails."""
 
+from contextlib import nullcontext
+
 import anyio
 import pytest
 from tests.doors.worlds import World, caller
@@ -28,6 +30,7 @@ def app_of(world: World) -> App:
         authenticate=world.authenticate,
         statuses=world.fleet,
         guard=world.guard,
+        lifespan=nullcontext,
     )
 
 

@@ -310,6 +310,8 @@ async def test_what_is_no_endpoint_is_not_found(wire: Wire, path: str) -> None:
         ({}, 200),
         ({"Host": "localhost:9"}, 200),
         ({"Host": "[::1]:9"}, 200),
+        ({"Host": "127.8.0.1"}, 200),
+        ({"Host": ""}, 421),
         ({"Host": "evil.example.test"}, 421),
         ({"Host": "127.0.0.1.evil.example.test"}, 421),
         ({"Origin": "http://localhost:3000"}, 200),

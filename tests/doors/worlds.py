@@ -266,6 +266,7 @@ async def serving(world: World) -> AsyncGenerator[str]:
         authenticate=world.authenticate,
         statuses=world.fleet,
         guard=world.guard,
+        lifespan=endpoint.running,
     )
     config = uvicorn.Config(
         app,

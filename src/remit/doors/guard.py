@@ -1,12 +1,13 @@
 """Against web pages that reach for a gateway on the visitor's own machine (DNS rebinding)."""
 
+import re
 from collections.abc import Iterable
 from typing import Final
 from urllib.parse import urlsplit
 
 from remit.doors.asgi import Exchange, HttpRefusal
 
-_LOOPBACK: Final = frozenset({b"localhost", b"127.0.0.1", b"[::1]"})
+_LOOPBACK: Final = re.compile(rb"localhost|127(?:\.[0-9]{1,3}){3}|\[::1\]")
 
 
 class Guard:
@@ -27,8 +28,7 @@ class Guard:
             origin.rstrip("/").lower().encode() for origin in (*allowed_origins, *own)
         )
         self._loopback = loopback
-        hosts = {_host_name(public.netloc.encode())} if public.netloc else set[bytes]()
-        self._hosts = _LOOPBACK | hosts
+        self._public_host = _host_name(public.netloc.encode())
 
     def check(self, exchange: Exchange) -> None:
         """Let the request pass.
@@ -38,7 +38,7 @@ class Guard:
         """
         headers = exchange.headers
         if self._loopback and (
-            b"host" in exchange.repeated or _host_name(headers.get(b"host", b"")) not in self._hosts
+            b"host" in exchange.repeated or not self._is_known(headers.get(b"host", b""))
         ):
             raise HttpRefusal(421, "this gateway is not known by that host name")
         origin = headers.get(b"origin")
@@ -49,11 +49,19 @@ class Guard:
                 403, "pages of this origin may not call; an administrator lists allowed_origins"
             )
 
+    def _is_known(self, netloc: bytes) -> bool:
+        host = _host_name(netloc)
+        return bool(host) and (host == self._public_host or _is_loopback(host))
+
     def _is_allowed(self, origin: bytes) -> bool:
         if origin in self._origins:
             return True
         scheme, _, netloc = origin.partition(b"://")
-        return self._loopback and scheme in {b"http", b"https"} and _host_name(netloc) in _LOOPBACK
+        return self._loopback and scheme in {b"http", b"https"} and _is_loopback(_host_name(netloc))
+
+
+def _is_loopback(host: bytes) -> bool:
+    return _LOOPBACK.fullmatch(host) is not None
 
 
 def _host_name(netloc: bytes) -> bytes:

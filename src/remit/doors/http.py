@@ -1,7 +1,7 @@
 """Everything that remit serves over HTTP, as one ASGI application on one port."""
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from http import HTTPStatus
 from typing import Protocol
 
@@ -32,7 +32,7 @@ def create_app(
     authenticate: Authenticate,
     statuses: StatusSource,
     guard: Guard,
-    lifespan: Callable[[], AbstractAsyncContextManager[object]] = nullcontext,
+    lifespan: Callable[[], AbstractAsyncContextManager[object]],
 ) -> App:
     """Return the application.
 
@@ -41,7 +41,7 @@ def create_app(
         authenticate: Tells administrators from others at `/readyz`.
         statuses: What `/readyz` reports on.
         guard: Checks host and origin.
-        lifespan: Entered before the first request and left after the last.
+        lifespan: Entered before the first request and left after the last; it runs *mcp*.
     """
     return _Application(mcp, _Health(authenticate, statuses), guard, lifespan)
 
@@ -98,7 +98,6 @@ class _Application:
         async with AsyncExitStack() as stack:
             try:
                 await stack.enter_async_context(self._lifespan())
-                await stack.enter_async_context(self._mcp.running())
             except RemitError as error:
                 await send({"type": "lifespan.startup.failed", "message": str(error)})
                 return

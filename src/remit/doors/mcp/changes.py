@@ -3,7 +3,6 @@
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from enum import Enum, auto
-from types import TracebackType
 from typing import Final, Protocol, Self
 
 import anyio
@@ -120,12 +119,7 @@ class Watch:
         """Take part."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Take part no longer."""
         self._owner.forget(self)
 
