@@ -5,11 +5,14 @@ import time
 
 
 def new_id() -> str:
-    """Return a UUIDv7 as text; sorts by the millisecond in which it was made."""
-    millis = time.time_ns() // 1_000_000
-    tail = int.from_bytes(os.urandom(10))
-    value = (millis << 80) | tail
-    value = (value & ~(0xF << 76)) | (0x7 << 76)
-    value = (value & ~(0x3 << 62)) | (0x2 << 62)
+    """Return a UUIDv7 as text; sorts by the quarter of a microsecond in which it was made.
+
+    The 12 bits after the milliseconds are the fraction of them (RFC 9562, 6.2, method 3), so
+    that the events of one process sort as they happened.
+    """
+    millis, nanos = divmod(time.time_ns(), 1_000_000)
+    fraction = (nanos << 12) // 1_000_000
+    tail = int.from_bytes(os.urandom(8)) & ((1 << 62) - 1)
+    value = (millis << 80) | (0x7 << 76) | (fraction << 64) | (0x2 << 62) | tail
     text = f"{value:032x}"
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"

@@ -139,6 +139,16 @@ class Running:
         reply = httpx2.get(f"{self.base}/readyz", headers=headers)
         return {status["name"]: status for status in reply.json()["servers"]}
 
+    def settle(self) -> "Running":
+        """Wait until the first attempt at every server has ended, one way or another."""
+        deadline = time.monotonic() + START
+        while any(status["state"] == "starting" for status in self.servers().values()):
+            if time.monotonic() > deadline:
+                raise AssertionError(f"servers are still starting: {self.servers()}")
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(0.05)
+        return self
+
     def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
         """Stop the gateway and return its exit status."""
         if self.process.poll() is None:
