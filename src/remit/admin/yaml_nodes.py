@@ -43,6 +43,8 @@ _FLOAT = re.compile(r"-?(0|[1-9][0-9]{0,17})?(\.[0-9]+)?([eE][-+]?[0-9]{1,4})?")
 # JSON writes a character beyond U+FFFF as two escapes; YAML knows it only as one.
 _SURROGATES = re.compile(r"(?<!\\)((?:\\\\)*)\\u([dD][89abAB]\w\w)\\u([dD][c-fC-F]\w\w)", re.ASCII)
 
+_Anchored = ScalarEvent | SequenceStartEvent | MappingStartEvent
+
 
 class Unreadable(Exception):
     """The text is no document that remit reads; carries a message, a line and a remedy."""
@@ -179,7 +181,7 @@ class _Composer:
         if isinstance(event, AliasEvent):
             return self._aliased(event, depth)
         # The grammar leaves these three where a node begins.
-        start = cast("ScalarEvent | SequenceStartEvent | MappingStartEvent", event)
+        start = cast("_Anchored", event)
         if depth > DEEPEST:
             raise _too_deep(_line_of(start))
         _check_tag(start.tag, start)

@@ -64,6 +64,7 @@ def build_server(gateway: Gateway, listener: socket.socket) -> HttpServer:
         access_log=False,
         log_config=None,
         server_header=False,
+        proxy_headers=False,
         date_header=False,
         timeout_graceful_shutdown=GRACE,
         lifespan="on",
