@@ -3,32 +3,27 @@
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Literal
 
 import anyio
 import typer
 
 from remit.app import open_installation
 from remit.cli.output import ConfigFlag, JsonFlag, as_rows, print_json, print_table, run
+from remit.model.calls import OutcomeKind
 from remit.model.events import AuditEvent, AuditQuery
 from remit.model.principals import DEFAULT_TENANT
 from remit.settings import Settings
 from remit.storage.audit import AuditLog, open_audit
 
+Decided = Literal["allow", "deny"]
+
 audit_app = typer.Typer(help="Search the record of calls.", no_args_is_help=True)
 
-COLUMNS = (
-    "time",
-    "principal",
-    "server",
-    "tool",
-    "decision",
-    "outcome",
-    "code",
-    "rule",
-    "revision",
-    "ms",
-)
+COLUMNS = ("time (UTC)", "principal", "tool", "decision", "outcome", "ms", "why")
+"""Of the table; `--json` has all there is."""
+
+_TIME = "From it on, as 2026-11-28T09:30; UTC unless it says otherwise."
 FOLLOW_EVERY = 0.5
 """Seconds between looks of `audit tail --follow`."""
 
@@ -36,19 +31,34 @@ FOLLOW_EVERY = 0.5
 @audit_app.command()
 def search(
     *,
-    principal: Annotated[str | None, typer.Option("--principal")] = None,
-    server: Annotated[str | None, typer.Option("--server")] = None,
-    tool: Annotated[str | None, typer.Option("--tool")] = None,
-    decision: Annotated[str | None, typer.Option("--decision", help="allow or deny")] = None,
-    outcome: Annotated[
-        str | None, typer.Option("--outcome", help="ok, tool_error, error, unknown or none")
+    principal: Annotated[
+        str | None, typer.Option("--principal", metavar="SUBJECT", help="The caller, as key:ci.")
     ] = None,
-    code: Annotated[str | None, typer.Option("--code")] = None,
-    role: Annotated[str | None, typer.Option("--role")] = None,
-    since: Annotated[datetime | None, typer.Option("--since", help="UTC")] = None,
-    until: Annotated[datetime | None, typer.Option("--until", help="UTC")] = None,
-    text: Annotated[str | None, typer.Option("--text", help="Anywhere in the row.")] = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=100_000)] = 100,
+    server: Annotated[
+        str | None, typer.Option("--server", metavar="NAME", help="The server's name.")
+    ] = None,
+    tool: Annotated[
+        str | None, typer.Option("--tool", metavar="NAME", help="The tool's, as git_commit.")
+    ] = None,
+    decision: Annotated[Decided | None, typer.Option("--decision", help="May it?")] = None,
+    outcome: Annotated[
+        OutcomeKind | None, typer.Option("--outcome", help="How did it end? none: it never ran.")
+    ] = None,
+    code: Annotated[
+        str | None, typer.Option("--code", metavar="CODE", help="As INVALID_INPUT.")
+    ] = None,
+    role: Annotated[
+        str | None, typer.Option("--role", metavar="NAME", help="A role that the caller had.")
+    ] = None,
+    since: Annotated[datetime | None, typer.Option("--since", metavar="TIME", help=_TIME)] = None,
+    until: Annotated[
+        datetime | None, typer.Option("--until", metavar="TIME", help="Before it; likewise.")
+    ] = None,
+    text: Annotated[
+        str | None,
+        typer.Option("--text", help="Part of tool, server, caller, arguments or error."),
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=100_000, help="Rows.")] = 100,
     config: ConfigFlag = None,
     as_json: JsonFlag = False,
 ) -> None:
@@ -59,7 +69,7 @@ def search(
         server=server,
         tool=tool,
         decision=decision,
-        outcome=outcome,
+        outcome=None if outcome is None else outcome.value,
         code=code,
         role=role,
         since=_utc(since),
@@ -73,7 +83,7 @@ def search(
 
 @audit_app.command()
 def tail(
-    lines: Annotated[int, typer.Option("--lines", "-n", min=1, max=10_000)] = 20,
+    lines: Annotated[int, typer.Option("--lines", "-n", min=1, max=10_000, help="How many.")] = 20,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until Ctrl-C.")] = False,
     config: ConfigFlag = None,
     as_json: JsonFlag = False,
@@ -116,11 +126,26 @@ async def _tail(settings: Settings, lines: int, *, follow: bool, as_json: bool) 
 
 
 def _print(events: Sequence[AuditEvent], *, as_json: bool) -> None:
-    entries = [audit_entry(event) for event in events]
     if as_json:
-        print_json(entries)
+        print_json([audit_entry(event) for event in events])
     else:
-        print_table(COLUMNS, as_rows(entries, COLUMNS), empty="no calls match")
+        rows = [_row(event) for event in events]
+        print_table(COLUMNS, as_rows(rows, COLUMNS), empty="no calls match")
+
+
+def _row(event: AuditEvent) -> dict[str, object]:
+    """Return what people look for first."""
+    is_refused = event.decision == "deny"
+    failure = ": ".join(filter(None, ("" if is_refused else event.code, event.error)))
+    return {
+        "time (UTC)": event.time.astimezone(UTC).strftime("%m-%d %H:%M:%S"),
+        "principal": event.principal,
+        "tool": f"{event.server}/{event.tool}" if event.server else event.tool,
+        "decision": event.decision,
+        "outcome": event.outcome,
+        "ms": f"{event.ms:.1f}",
+        "why": "; ".join(filter(None, (event.rule, failure))),
+    }
 
 
 def audit_entry(event: AuditEvent) -> dict[str, object]:

@@ -8,8 +8,8 @@ import typer
 
 from remit.app import open_gateway
 from remit.calls.ids import new_id
-from remit.cli.output import EXIT_NO, EXIT_USAGE, ConfigFlag, JsonFlag, fail, print_json, run
-from remit.cli.subjects import SubjectFlag, find_subject
+from remit.cli.output import EXIT_NO, EXIT_USAGE, ConfigFlag, fail, print_json, run
+from remit.cli.subjects import SubjectFlag, ToolArgument, find_subject
 from remit.cli.tools import settle
 from remit.errors import BadCall, CallDenied
 from remit.model.calls import Call, OutcomeKind
@@ -18,12 +18,19 @@ from remit.settings import Settings
 
 def call(
     subject: SubjectFlag,
-    tool: Annotated[str, typer.Argument(help="server/tool, or any alias of it.")],
-    arguments: Annotated[str, typer.Option("--args", help="A JSON object.")] = "{}",
+    tool: ToolArgument,
+    arguments: Annotated[
+        str, typer.Option("--args", metavar="JSON", help="The arguments, as a JSON object.")
+    ] = "{}",
     config: ConfigFlag = None,
-    as_json: JsonFlag = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the whole MCP result, not only its texts.")
+    ] = False,
 ) -> None:
-    """Call a tool as a caller would: checked, bounded and recorded. Exit status 1 if it fails."""
+    """Call a tool as a caller would: checked, bounded and recorded.
+
+    Exit status 1 when it is refused, does not fit or fails.
+    """
     try:
         is_object = isinstance(json.loads(arguments), dict)
     except ValueError:
@@ -56,7 +63,10 @@ async def _called(
         try:
             outcome = await gateway.pipeline.run(request)
         except CallDenied as denied:
-            fail(f"denied: {denied.reason} (request {request.id}; see `remit explain`)")
+            fail(
+                f"denied: {denied.reason} (request {request.id};"
+                f" see `remit explain --as {subject} {tool}`)"
+            )
         except BadCall as bad:
             fail(f"{bad} (request {request.id})")
         return outcome.kind, cast("dict[str, object]", json.loads(outcome.result))

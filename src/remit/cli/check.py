@@ -10,7 +10,7 @@ from remit.admin.check import Report, check_declaration
 from remit.admin.declaration import load_declaration
 from remit.admin.known_servers import unclaimed_package
 from remit.app import BUILTINS
-from remit.cli.output import EXIT_NO, ConfigFlag, JsonFlag, err, print_json, run
+from remit.cli.output import EXIT_NO, ConfigFlag, JsonFlag, counted, err, print_json, run
 from remit.errors import DeclarationError, Problem
 from remit.model.declaration import Declaration
 from remit.settings import Settings
@@ -20,11 +20,15 @@ from remit.upstreams.fleet import open_fleet
 def check(
     config: ConfigFlag = None,
     connect: Annotated[
-        bool, typer.Option("--connect", help="Start the servers and ask what they offer.")
+        bool,
+        typer.Option("--connect", help="Also start the servers and compare with what they offer."),
     ] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Say everything that is wrong or suspicious; exit status 1 on an error."""
+    """Say everything that is wrong or suspicious in the declaration.
+
+    Exit status 1 on an error, 0 with warnings alone. Without --connect no server is started.
+    """
     settings = Settings.read(config)
     try:
         loaded = load_declaration(settings.config)
@@ -56,8 +60,8 @@ def _print(report: Report, file: str) -> None:
     _print_problems("error", report.errors)
     _print_problems("warning", report.warnings)
     typer.echo(
-        f"{file}: {report.roles} roles, {report.grants} grants,"
-        f" {len(report.errors)} errors, {len(report.warnings)} warnings"
+        f"{file}: {counted(report.roles, 'role')}, {counted(report.grants, 'grant')},"
+        f" {counted(len(report.errors), 'error')}, {counted(len(report.warnings), 'warning')}"
     )
 
 

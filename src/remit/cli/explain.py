@@ -1,7 +1,6 @@
 """`remit explain` and `remit who-can`: who can call what, and why."""
 
 from datetime import UTC, datetime
-from typing import Annotated
 
 import typer
 
@@ -17,19 +16,20 @@ from remit.cli.output import (
     print_table,
     run,
 )
-from remit.cli.subjects import SubjectFlag, find_subject
+from remit.cli.subjects import SubjectFlag, ToolArgument, find_subject
 from remit.model.principals import DEFAULT_TENANT
 from remit.model.tools import ToolId
 from remit.settings import Settings
 from remit.upstreams.names import Names
 
-ToolArgument = Annotated[str, typer.Argument(help="server/tool, or any alias of it.")]
-
 
 def explain(
     subject: SubjectFlag, tool: ToolArgument, config: ConfigFlag = None, as_json: JsonFlag = False
 ) -> None:
-    """Say whether a caller may call a tool, and what every layer says. Exit status 1 for no."""
+    """Say whether a caller may call a tool, and what every layer says.
+
+    Exit status 1 for no. Nothing is called and no server is started.
+    """
     answer = run(lambda: _explained(Settings.read(config), subject, tool))
     if as_json:
         print_json(answer.to_json())
@@ -40,7 +40,10 @@ def explain(
 
 
 def who_can(tool: ToolArgument, config: ConfigFlag = None, as_json: JsonFlag = False) -> None:
-    """Show every role and key that can call a tool. Exit status 1 if nobody can."""
+    """Show every role and key that can call a tool.
+
+    Exit status 1 if nobody can. No server is started.
+    """
     found = run(lambda: _found(Settings.read(config), tool))
     if as_json:
         print_json(found.to_json())

@@ -23,24 +23,36 @@ from remit.settings import Settings
 
 keys_app = typer.Typer(help="Make, list and revoke API keys.", no_args_is_help=True)
 
-NameArgument = Annotated[str, typer.Argument(help="A name to know the key by.")]
+NameArgument = Annotated[
+    str, typer.Argument(metavar="NAME", help="The name the key is known by, such as ci.")
+]
 
 
 @keys_app.command()
 def create(
     name: NameArgument,
     *,
-    role: Annotated[str | None, typer.Option("--role", help="The role its bearer acts in.")] = None,
+    role: Annotated[
+        str | None,
+        typer.Option(
+            "--role", metavar="ROLE", help="The role of remit.yaml that its bearer acts in."
+        ),
+    ] = None,
     admin: Annotated[
-        bool, typer.Option("--admin", help="For administration; grants no use.")
+        bool, typer.Option("--admin", help="For administration, such as /readyz; calls no tool.")
     ] = False,
     expires: Annotated[
-        str | None, typer.Option("--expires", help="A span such as 30d, or an ISO 8601 time.")
+        str | None,
+        typer.Option(
+            "--expires",
+            metavar="WHEN",
+            help="A span such as 12h, 30d or 8w, or an ISO 8601 time; default never.",
+        ),
     ] = None,
     config: ConfigFlag = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Make a key and show it, once: only its hash is kept."""
+    """Make a key for --role or --admin and show it, once: only its hash is kept."""
     if (role is None) == (not admin):
         fail("say what the key is for: --role ROLE or --admin", EXIT_USAGE)
     made = run(lambda: _create(Settings.read(config), name, role, expires))
@@ -67,7 +79,7 @@ def list_keys(config: ConfigFlag = None, as_json: JsonFlag = False) -> None:
 
 @keys_app.command()
 def revoke(name: NameArgument, config: ConfigFlag = None) -> None:
-    """End a key at once."""
+    """End a key; a running gateway refuses it within 2 seconds."""
     key = run(lambda: _revoke(Settings.read(config), name))
     typer.echo(f"key {key.name!r} ({key.id}) is revoked; a running gateway refuses it within 2 s")
 

@@ -41,7 +41,10 @@ def _show_version(wanted: bool) -> None:
 @app.callback()
 def options(
     show_version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True)
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Show the version and exit."
+        ),
     ] = False,
 ) -> None:
     """An MCP gateway: who can call what, why, and what did they do?"""
@@ -75,6 +78,8 @@ def main() -> None:
     except typer.TyperException as wrong:
         message = wrong.format_message().rstrip(".")
         if message:  # without one, the help was shown
-            typer.echo(f"error: {message}; see `remit --help`", err=True)
+            context = getattr(wrong, "ctx", None)
+            command = context.command_path if context is not None else "remit"
+            typer.echo(f"error: {message}; see `{command} --help`", err=True)
         status = wrong.exit_code
     sys.exit(status)

@@ -1,14 +1,16 @@
 """How commands speak: tables for people, JSON for programs, one line for errors."""
 
 import json
+import shutil
+import sys
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, NoReturn, TypeVar, cast
 
 import anyio
 import typer
+from rich.cells import cell_len, set_cell_size
 from rich.console import Console
-from rich.table import Table
 
 from remit.errors import (
     AuditUnavailable,
@@ -28,10 +30,11 @@ JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON instead of a 
 
 ConfigFlag = Annotated[
     Path | None,
-    typer.Option("--config", help="The declaration; default $REMIT_CONFIG or remit.yaml."),
+    typer.Option(
+        "--config", metavar="FILE", help="The declaration; default $REMIT_CONFIG, else remit.yaml."
+    ),
 ]
 
-out = Console(highlight=False, soft_wrap=False)
 err = Console(stderr=True, highlight=False)
 
 
@@ -41,24 +44,38 @@ def print_json(data: object) -> None:
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, empty: str) -> None:
-    """Print a table, or the line *empty* when it would have no rows."""
+    """Print a table, or the line *empty* when it would have no rows.
+
+    On a terminal that is too narrow each row's last cell goes on a line of its own; nothing is
+    ever cut, and nothing is folded in a file or a pipe.
+    """
     if not rows:
         typer.echo(empty)
         return
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    for row in rows:
-        table.add_row(*(_plain(cell) for cell in row))
-    out.print(table)
+    table = [list(columns), *([_plain(cell) for cell in row] for row in rows)]
+    widths = [max(map(cell_len, column)) for column in zip(*table, strict=True)]
+    is_narrow = (
+        sys.stdout.isatty()
+        and sum(widths) + 2 * len(widths) - 2 > shutil.get_terminal_size().columns
+    )
+    for number, row in enumerate(table):
+        *cells, last = row
+        first = "  ".join(map(set_cell_size, cells, widths))
+        line = f"{first.rstrip()}\n    {last}" if is_narrow else f"{first}  {last}"
+        typer.echo(typer.style(line.rstrip(), bold=True) if number == 0 else line.rstrip())
+
+
+def counted(number: int, noun: str) -> str:
+    """Return `1 warning`, `2 warnings`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _plain(cell: str) -> str:
-    """Keep brackets from being read as markup, and control characters off the terminal."""
-    shown = "".join(
-        char if char.isprintable() or char == "\n" else "\N{REPLACEMENT CHARACTER}" for char in cell
+    """Keep line breaks out of rows, and control characters off the terminal."""
+    return "".join(
+        char if char.isprintable() else " " if char.isspace() else "\N{REPLACEMENT CHARACTER}"
+        for char in cell
     )
-    return shown.replace("[", r"\[")
 
 
 def exit_status(error: RemitError) -> int:

@@ -18,10 +18,17 @@ from remit.settings import DEFAULT_HOST, DEFAULT_PORT, Settings
 
 def serve(
     config: ConfigFlag = None,
-    host: Annotated[str, typer.Option("--host", help="Where to listen.")] = DEFAULT_HOST,
-    port: Annotated[int, typer.Option("--port", min=0, max=65535)] = DEFAULT_PORT,
+    host: Annotated[
+        str, typer.Option("--host", help="Address to listen on; beyond loopback a key is needed.")
+    ] = DEFAULT_HOST,
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="0 takes a free one.")
+    ] = DEFAULT_PORT,
 ) -> None:
-    """Serve MCP at /mcp until Ctrl-C; the first start makes an administrator's key."""
+    """Serve MCP at /mcp and /mcp/{server} until Ctrl-C.
+
+    The first start makes an administrator's key; callers get theirs from `remit keys create`.
+    """
     settings = Settings.read(config)
     run(lambda: _serve(settings, host, port))
 

@@ -9,7 +9,10 @@ from remit.settings import Settings
 
 
 def stdio(subject: SubjectFlag, config: ConfigFlag = None) -> None:
-    """Serve one caller over stdio, for clients that start their servers themselves."""
+    """Serve one caller over stdio, for clients that start their servers themselves.
+
+    Nothing but MCP goes to standard output; logs go to standard error.
+    """
     run(lambda: _serve(Settings.read(config), subject))
 
 

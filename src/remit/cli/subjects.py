@@ -1,4 +1,4 @@
-"""SUBJECT on the command line: `role:NAME` or `key:NAME` (contract, product.md)."""
+"""SUBJECT and TOOL on the command line (contract, product.md): `role:NAME`, `key:NAME`; R2."""
 
 from datetime import UTC, datetime
 from typing import Annotated
@@ -12,6 +12,13 @@ from remit.model.principals import DEFAULT_TENANT, Principal, PrincipalKind
 
 SubjectFlag = Annotated[
     str, typer.Option("--as", metavar="SUBJECT", help="The caller: role:NAME or key:NAME.")
+]
+
+ToolArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="TOOL", help="git/git_commit, or another spelling such as git__git_commit."
+    ),
 ]
 
 

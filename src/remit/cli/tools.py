@@ -3,7 +3,16 @@
 import typer
 
 from remit.app import Gateway, open_gateway
-from remit.cli.output import ConfigFlag, JsonFlag, as_rows, err, print_json, print_table, run
+from remit.cli.output import (
+    ConfigFlag,
+    JsonFlag,
+    as_rows,
+    counted,
+    err,
+    print_json,
+    print_table,
+    run,
+)
 from remit.cli.subjects import SubjectFlag, find_subject
 from remit.settings import Settings
 
@@ -15,9 +24,9 @@ def tools(subject: SubjectFlag, config: ConfigFlag = None, as_json: JsonFlag = F
         print_json(entries)
     else:
         columns = ("server", "tool", "name", "tokens")
-        print_table(columns, as_rows(entries, columns), empty="no tools")
+        print_table(columns, as_rows(entries, columns), empty="")
         total = sum(int(str(entry["tokens"])) for entry in entries)
-        typer.echo(f"\n{len(entries)} tools, about {total} tokens")
+        typer.echo(f"\n{counted(len(entries), 'tool')}, about {counted(total, 'token')}")
     if note:
         typer.echo(note, err=True)
 

@@ -19,9 +19,11 @@ from remit.settings import DEFAULT_HOST, DEFAULT_PORT, Settings
 
 
 def demo(
-    once: Annotated[bool, typer.Option("--once", help="End after the show.")] = False,
+    once: Annotated[
+        bool, typer.Option("--once", help="End after the show, else at Ctrl-C.")
+    ] = False,
     port: Annotated[
-        int | None, typer.Option("--port", min=0, max=65535, help="Default: 8400, or a free one.")
+        int | None, typer.Option("--port", min=0, max=65535, help="Default 8400, or a free one.")
     ] = None,
 ) -> None:
     """See one caller allowed, another refused, and why, on a scratch repository."""
@@ -42,7 +44,7 @@ async def _show(folder: Path, port: int | None, *, once: bool) -> None:
             open_gateway(settings, author="demo") as gateway,
             open_server(gateway, listener) as url,
         ):
-            with console.status("starting five servers"):
+            with console.status("starting the servers"):
                 await gateway.fleet.settled()
             await play(Stage(gateway=gateway, scene=scene, url=f"{url}/mcp", console=console))
             if not once:

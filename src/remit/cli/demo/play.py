@@ -63,9 +63,12 @@ async def play(stage: Stage) -> None:
 
 
 def _show_servers(stage: Stage) -> None:
-    stage.heading("Five servers behind one door; one of them cannot start, the others do not mind")
+    statuses = stage.gateway.fleet.statuses()
+    stage.heading(
+        f"{len(statuses)} servers behind one door; one of them cannot start, the others do not mind"
+    )
     table = _table("server", "how", "state", "tools", "speaks", "why")
-    for status in stage.gateway.fleet.statuses():
+    for status in statuses:
         colour = "green" if status.state is ServerState.READY else "red"
         table.add_row(
             status.name,
@@ -157,18 +160,16 @@ def _show_explanation(stage: Stage, authority: Authority) -> None:
 async def _show_audit(stage: Stage) -> None:
     stage.heading("What did they do? One row a call, refused ones too (remit audit search)")
     events = await stage.gateway.audit.search(AuditQuery(tenant=DEFAULT_TENANT, limit=20))
-    table = _table("caller", "tool", "decision", "outcome", "ms")
     for event in reversed(events):
         colour = "green" if event.decision == "allow" else "red"
-        table.add_row(
-            event.principal,
-            escape(f"{event.server}/{event.tool}" if event.server else event.tool),
-            f"[{colour}]{event.decision}[/]",
-            event.outcome,
-            f"{event.ms:.1f}",
+        tool = f"{event.server}/{event.tool}" if event.server else event.tool
+        stage.console.print(
+            f"  {event.principal:<21} {escape(tool):<22} [{colour}]{event.decision:<5}[/]"
+            f" {event.outcome:<5} {event.ms:>7.1f} ms",
+            no_wrap=True,
         )
-        table.add_row("", f"[dim]{escape(event.rule or event.error or '')}[/]")
-    stage.console.print(table)
+        why = escape(event.rule or event.error or "")
+        stage.console.print(f"    [dim]{why}[/]", no_wrap=True)
     stage.console.print(f"  [dim]all decided under revision {events[0].revision} of the policy[/]")
 
 
@@ -182,7 +183,7 @@ def _show_configuration(stage: Stage, key: str) -> None:
             }
         }
     }
-    stage.heading("Paste this into an MCP client to be backend_developer")
+    stage.heading("Paste this into an MCP client to be backend_developer, while the demo serves")
     # Unwrapped, so that what is copied is JSON.
     stage.console.print(escape(json.dumps(entry, indent=2)), soft_wrap=True)
 
