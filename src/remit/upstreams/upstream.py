@@ -322,8 +322,16 @@ class Upstream:
 
     def _publish(self, offer: Offer | None) -> None:
         before, self.offer = self.offer, offer
+        self._log_notes(before or Offer(), offer or Offer())
         if (before and before.tools) != (offer and offer.tools):
             self._on_change()
+
+    def _log_notes(self, before: Offer, after: Offer) -> None:
+        """Log what is new in what was left out of the list, or looked odd about it."""
+        for note in after.notes:
+            if note not in before.notes:
+                shown = self._transcript.redacted(note) if self._transcript is not None else note
+                log.warning("list of tools", server=self._config.name, note=shown)
 
 
 async def _nothing_first(session: Session) -> None:
