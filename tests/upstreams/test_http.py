@@ -1,6 +1,8 @@
 """Streamable HTTP in both eras, against a fixture on a real socket."""
 
 import json
+import ssl
+import subprocess
 from collections.abc import Mapping
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -339,3 +341,46 @@ def test_a_fixture_listens_where_it_did_before(ran: Path) -> None:
     fixture.start()
     assert fixture.port == port
     fixture.stop()
+
+
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        ("ftp://127.0.0.1/sentinel", "cannot be used"),
+        ("http://127.0.0.1:99999/sentinel", "cannot be used"),
+        ("sentinel", "cannot be used"),
+        ("http://no-such-host.invalid/sentinel", "no such host"),
+    ],
+)
+async def test_a_url_that_leads_nowhere_is_a_reason_without_its_secrets(
+    url: str, reason: str
+) -> None:
+    async with open_servers(_config(url)) as fleet:
+        status = status_of(fleet, "s")
+    assert status.state is ServerState.FAILED
+    assert reason in status.reason
+    assert "sentinel" not in status.reason
+
+
+async def test_a_plain_server_is_not_spoken_to_under_an_https_url(ran: Path) -> None:
+    with open_web_fixture(_options(ran)) as fixture:
+        async with open_servers(_config(fixture.url.replace("http:", "https:"))) as fleet:
+            assert "TLS" in status_of(fleet, "s").reason
+
+
+async def test_a_certificate_that_nobody_vouches_for_is_refused(tmp_path: Path) -> None:
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    subject = ("-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1")
+    files = ("-keyout", str(key), "-out", str(certificate))
+    making = ("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
+    subprocess.run(["openssl", *making, *files, *subject], check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+
+    with HTTPServer(("127.0.0.1", 0), _Redirecting) as server:
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        url = f"https://127.0.0.1:{server.server_address[1]}/mcp"
+        async with open_servers(_config(url)) as fleet:
+            assert "certificate" in status_of(fleet, "s").reason
+        server.shutdown()

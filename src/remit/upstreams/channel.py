@@ -30,13 +30,13 @@ class Channel:
     """Matches answers to questions by ids of our own making, and by nothing else.
 
     Args:
-        send: Sends one frame without waiting; the id is that of a request, whose failure is
-            reported through `reject`.
+        send: Sends one frame without waiting and returns whether it may have left; the id is that
+            of a request, whose later failure is reported through `reject`.
     """
 
     def __init__(
         self,
-        send: Callable[[bytes, int | None], None],
+        send: Callable[[bytes, int | None], bool],
         *,
         transcript: Transcript,
         signals: Signals,
@@ -45,6 +45,7 @@ class Channel:
         self._transcript = transcript
         self._signals = signals
         self._pending: dict[int, asyncio.Future[bytes]] = {}
+        self._unsent: set[int] = set()
         self._last_id = 0
         self._closed: str | None = None
 
@@ -61,7 +62,8 @@ class Channel:
         future = asyncio.get_running_loop().create_future()
         self._pending[number] = future
         try:
-            self._send(request_frame(number, method, params), number)
+            if not self._send(request_frame(number, method, params), number):
+                self._unsent.add(number)
         except UpstreamError:
             self.forget(number)
             raise
@@ -104,9 +106,10 @@ class Channel:
         if self._closed is None:
             self._closed = reason
         pending, self._pending = self._pending, {}
-        for future in pending.values():
+        for number, future in pending.items():
             if not future.done():
-                future.set_exception(UpstreamUnavailable(reason, sent=True))
+                sent = number not in self._unsent
+                future.set_exception(UpstreamUnavailable(reason, sent=sent))
 
     def receive(self, line: bytes | TooLong) -> None:
         """Take one message from the server."""

@@ -91,7 +91,7 @@ class Child(asyncio.SubprocessProtocol):
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
         """Take note that a pipe was closed (called by asyncio)."""
         del exc
-        if fd == _STDOUT and not self._exited.is_set():
+        if fd != _STDERR and not self._exited.is_set():
             # It may be about to exit, which says more than a closed pipe does.
             asyncio.get_running_loop().call_later(_LAST_WORDS, self._over)
 
@@ -107,17 +107,18 @@ class Child(asyncio.SubprocessProtocol):
         self._closed.set()
         self._over()
 
-    def write(self, frame: bytes) -> None:
-        """Send one line.
+    def write(self, frame: bytes) -> bool:
+        """Send one line; return False when the child is ending, of which `on_end` will tell.
 
         Raises:
-            UpstreamUnavailable: The child takes nothing any more; nothing was sent.
+            UpstreamUnavailable: The child lives and takes nothing any more; nothing was sent.
         """
         if self._stdin.is_closing():
-            raise UpstreamUnavailable(self._reason())
+            return False
         if self._stdin.get_write_buffer_size() > self._config.max_message:
             raise UpstreamUnavailable("is not reading what it is sent")
         self._stdin.write(frame + b"\n")
+        return True
 
     async def stop(self) -> None:
         """End the process and its group, and reap it; cannot be cancelled, and is bounded."""
@@ -159,7 +160,7 @@ class Child(asyncio.SubprocessProtocol):
         if self._is_stopping:
             return "was stopped"
         if code is None:
-            return "closed its standard output"
+            return "closed the pipe to us"
         last = self._transcript.last_line
         what = f"exited with code {code}" if code >= 0 else f"was killed by {_signal_name(-code)}"
         return f"{what}: {last}" if last else what

@@ -29,10 +29,11 @@ PROBE = 1.5
 """Seconds that a server may be silent before the older handshake is tried as well."""
 
 
-async def negotiate(channel: Channel, *, is_legacy: bool) -> Era:
+async def negotiate(channel: Channel, *, is_legacy: bool, patience: float = PROBE) -> Era:
     """Agree on an era with the server at the other end.
 
-    The probe is left out when the server is already known to be legacy.
+    The probe is left out when the server is already known to be legacy; after *patience* seconds
+    it is not waited for alone.
 
     Raises:
         UpstreamError: It answers neither way, or no revision is common to both.
@@ -41,7 +42,7 @@ async def negotiate(channel: Channel, *, is_legacy: bool) -> Era:
         return await initialize(channel)
     number, probe = channel.start(DISCOVER, Era.modern().params(b""))
     try:
-        await asyncio.wait([probe], timeout=PROBE)
+        await asyncio.wait([probe], timeout=patience)
         if probe.done():
             return await _by_answer(channel, probe)
         return await _by_first_success(channel, probe)

@@ -157,9 +157,12 @@ def place(url: str) -> str:
 
 
 def _origin(url: str) -> tuple[str, str, int]:
-    parts = urlsplit(url)
-    port = parts.port or {"https": 443}.get(parts.scheme, 80)
-    return parts.scheme, parts.hostname or "", port
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        return "", "", 0
+    return parts.scheme, parts.hostname or "", port or {"https": 443}.get(parts.scheme, 80)
 
 
 def _redirected(response: aiohttp.ClientResponse, url: str) -> str:
@@ -176,6 +179,8 @@ def _unavailable(error: Exception, url: str) -> UpstreamUnavailable:
     where = place(url)
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
         return UpstreamUnavailable(f"shows a certificate that does not hold for {where}")
+    if isinstance(error, aiohttp.ClientSSLError):
+        return UpstreamUnavailable(f"cannot be reached at {where}: it does not speak TLS as we do")
     if isinstance(error, aiohttp.ClientConnectorDNSError):
         return UpstreamUnavailable(f"cannot be reached: no such host as {where}")
     if isinstance(error, aiohttp.ClientConnectorError):
@@ -184,7 +189,7 @@ def _unavailable(error: Exception, url: str) -> UpstreamUnavailable:
         return UpstreamUnavailable(f"cannot be reached at {where}: {reason}")
     if isinstance(error, aiohttp.ConnectionTimeoutError):
         return UpstreamUnavailable(f"cannot be reached at {where}: no answer to connecting")
-    if isinstance(error, (aiohttp.InvalidURL, ValueError)):
+    if isinstance(error, (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError, ValueError)):
         return UpstreamUnavailable("has a URL or a header that cannot be used")
     return UpstreamUnavailable(f"broke the connection to {where}", sent=True)
 

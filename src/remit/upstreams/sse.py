@@ -95,12 +95,13 @@ class _Stream:
         self.channel.close(str(error))
         self._signals.end(str(error))
 
-    def _send(self, frame: bytes, number: int | None) -> None:
+    def _send(self, frame: bytes, number: int | None) -> bool:
         # Requests may overtake one another, but never a notification: `initialized` comes first.
         before, after = self._last_notification, None
         if number is None:
             after = self._last_notification = anyio.Event()
         self._tasks.start_soon(self._post, frame, number, before, after)
+        return True
 
     async def _post(
         self,
