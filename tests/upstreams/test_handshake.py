@@ -7,7 +7,7 @@ from typing import Any
 import anyio
 import pytest
 
-from remit.errors import UpstreamProtocolError, UpstreamUnavailable
+from remit.errors import UpstreamError, UpstreamProtocolError, UpstreamUnavailable
 from remit.upstreams.channel import Channel
 from remit.upstreams.era import Era
 from remit.upstreams.handshake import negotiate
@@ -186,5 +186,5 @@ def test_our_own_meta_wins_over_the_callers() -> None:
     assert json.loads(legacy.params(b"", meta)) == {"_meta": {"lone": "\ud800"}}
     assert legacy.params(b'"name":"t"') == b'{"name":"t"}'
     assert legacy.params(b"", b'{"progressToken":1}') == b"{}"
-    with pytest.raises(UpstreamProtocolError):
+    with pytest.raises(UpstreamError, match="cannot be asked"):
         legacy.params(b"", b"[]")

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from remit.errors import BadCall
+from remit.errors import UpstreamError
 from remit.model.servers import ServerConfig
 from remit.model.tools import Hints, ToolId
 from remit.upstreams.offer import build_offer
@@ -108,10 +108,11 @@ def test_arguments_are_renamed_on_the_way_and_in_the_schema() -> None:
 
 
 @pytest.mark.parametrize("arguments", [b'{"organisation":1,"owner":2}', b"[]"])
-def test_arguments_that_cannot_be_renamed_are_a_bad_call(arguments: bytes) -> None:
+def test_arguments_that_cannot_be_renamed_are_not_sent(arguments: bytes) -> None:
     config = _config(tool_args={"t": {"organisation": "owner"}})
-    with pytest.raises(BadCall):
+    with pytest.raises(UpstreamError, match="cannot be asked") as caught:
         build_offer(config, [_raw("t")]).routes["t"].call(arguments, b"")
+    assert not caught.value.sent
 
 
 def test_arguments_that_nobody_renames_are_the_callers_very_bytes() -> None:

@@ -85,6 +85,13 @@ async def test_a_server_that_ends_at_the_probe_is_started_without_it(ran: Path) 
         assert b"content" in await call_tool(fleet, "s", "t")
 
 
+async def test_line_breaks_within_a_request_do_not_end_it(ran: Path) -> None:
+    arguments = b'{\n "a":\r\n  "x\\ny",\r"b":2\n}'
+    async with open_servers(fixture_server_config("s", ["t"], ran)) as fleet:
+        await call_tool(fleet, "s", "t", arguments, meta=b'{\n"c":1}')
+    assert executed(ran)[0].arguments == {"a": "x\ny", "b": 2}
+
+
 async def test_a_modern_request_says_who_asks_and_keeps_the_callers_meta(ran: Path) -> None:
     meta = b'{"traceparent":"00-1","progressToken":1,"io.modelcontextprotocol/clientInfo":{}}'
     async with open_servers(fixture_server_config("s", ["t"], ran)) as fleet:

@@ -3,6 +3,7 @@
 import json
 import queue
 import socket
+import sys
 import threading
 import uuid
 from collections.abc import Generator, Mapping
@@ -113,6 +114,11 @@ def open_web_fixture(options: FixtureOptions, *, transport: str = "http") -> Gen
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128  # callers come all at once
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of clients that left."""
+        if not isinstance(sys.exc_info()[1], OSError):
+            super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):

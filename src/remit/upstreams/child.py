@@ -117,7 +117,9 @@ class Child(asyncio.SubprocessProtocol):
             return False
         if self._stdin.get_write_buffer_size() > self._config.max_message:
             raise UpstreamUnavailable("is not reading what it is sent")
-        self._stdin.write(frame + b"\n")
+        # In JSON a raw line break is space between tokens, never part of a text; here it would end
+        # the message in the middle.
+        self._stdin.write(frame.replace(b"\n", b" ").replace(b"\r", b" ") + b"\n")
         return True
 
     async def stop(self) -> None:

@@ -16,7 +16,7 @@ from mcp_types.version import (
     MODERN_PROTOCOL_VERSIONS,
 )
 
-from remit.errors import UpstreamProtocolError
+from remit.errors import UpstreamError, UpstreamProtocolError
 from remit.upstreams.wire import Malformed, joined, json_bytes, members, value_of
 
 CLIENT_INFO = json_bytes({"name": "remit", "version": version_of("remit")})
@@ -76,7 +76,7 @@ class Era:
             meta: The caller's own `_meta`, a JSON object, or empty. Ours wins where both speak.
 
         Raises:
-            UpstreamProtocolError: *meta* is not a JSON object.
+            UpstreamError: *meta* is not a JSON object.
         """
         merged = self._meta(meta)
         if not merged:
@@ -90,7 +90,7 @@ class Era:
         try:
             parts = members(meta)
         except Malformed as error:
-            raise UpstreamProtocolError("the request's _meta is not a JSON object") from error
+            raise UpstreamError("cannot be asked: the request's _meta is no object") from error
         # A token is unique to its sender, and progress is not relayed.
         kept = {k: v for k, v in parts.items() if k not in _OWN_META and k != _PROGRESS_TOKEN}
         return joined(kept | own) if kept or own else b""

@@ -80,7 +80,7 @@ class Fleet:
             UpstreamUnavailable: The server cannot be reached, or went away.
             UpstreamTimeout: It did not answer in time.
             UpstreamProtocolError: It answered with an error, or with nonsense.
-            BadCall: The arguments cannot be put into the server's own words (R30).
+            UpstreamError: The arguments cannot be put into its own words (R30).
         """
         upstream = self.upstreams.get(tool.server)
         if upstream is None:

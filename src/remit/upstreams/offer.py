@@ -15,7 +15,7 @@ from mcp.shared.inbound import (
     x_mcp_header_map,
 )
 
-from remit.errors import BadCall
+from remit.errors import UpstreamError
 from remit.model.servers import ServerConfig
 from remit.model.tools import Hints, Tool, ToolId
 from remit.upstreams.session import ToolCall
@@ -56,11 +56,17 @@ class Route:
         """Return the call in the server's own words.
 
         Raises:
-            BadCall: An argument was given under both of its names.
+            UpstreamError: It has none; nothing was sent.
         """
-        if self.arguments:
-            arguments = joined(_renamed(arguments, self.arguments))
+        try:
+            return self._call(arguments, meta)
+        except Malformed as error:
+            raise UpstreamError(f"cannot be asked: {error}") from error
+
+    def _call(self, arguments: bytes, meta: bytes) -> ToolCall:
         headers: Mapping[str, str] = {}
+        if self.arguments:
+            arguments = joined(_renamed(members(arguments), self.arguments))
         if self.headers:
             headers = mcp_param_headers(
                 self.headers, cast("dict[str, object]", value_of(arguments))
@@ -219,16 +225,12 @@ def _unused(config: ServerConfig, theirs: Collection[str], ours: Collection[str]
             yield f"tool_args: there is no tool {our_name!r}"
 
 
-def _renamed(arguments: bytes, names: Mapping[str, str]) -> dict[str, bytes]:
+def _renamed(arguments: Mapping[str, bytes], names: Mapping[str, str]) -> dict[str, bytes]:
     renamed: dict[str, bytes] = {}
-    try:
-        parts = members(arguments)
-    except Malformed as error:
-        raise BadCall("the arguments are not a JSON object") from error
-    for key, raw in parts.items():
+    for key, raw in arguments.items():
         theirs = names.get(key, key)
         if theirs in renamed:
-            raise BadCall(f"the argument {key!r} is given twice, under two names")
+            raise Malformed(f"the argument {key!r} is given twice, under two names")
         renamed[theirs] = raw
     return renamed
 

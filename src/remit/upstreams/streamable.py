@@ -195,6 +195,9 @@ class LegacyHttp:
             await anyio.sleep(LISTEN_PAUSE)
 
     async def _ask(self, method: str, params: bytes) -> bytes:
+        if self._opening.locked():
+            async with self._opening:
+                pass  # a session is used once it has been opened whole
         opened = self._opened
         reply = await self._post(method, params)
         if not self._is_session_lost(reply):

@@ -119,7 +119,6 @@ class Upstream:
 
         Raises:
             UpstreamError: There is none; the text names the server.
-            BadCall: The arguments cannot be put into the server's own words.
         """
         try:
             return await self._invoke(
