@@ -2,8 +2,10 @@
 
 import logging
 import os
+import signal
 import sys
 from importlib.metadata import version
+from types import FrameType
 from typing import Annotated
 
 import structlog
@@ -70,8 +72,14 @@ def _set_up_logging() -> None:
     )
 
 
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    """Treat SIGTERM like Ctrl-C, so that what a command opened is closed and no child is left."""
+    signal.raise_signal(signal.SIGINT)
+
+
 def main() -> None:
     """Run the command that the arguments name; a wrong use is one line, as any other error is."""
+    signal.signal(signal.SIGTERM, _interrupt)
     _set_up_logging()
     try:
         status: int | None = app(standalone_mode=False)

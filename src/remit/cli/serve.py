@@ -10,7 +10,7 @@ from remit.admin.keys import ADMIN_KEY_NAME, make_key
 from remit.admin.secret_files import write_secret
 from remit.app import Gateway, open_gateway
 from remit.cli.output import ConfigFlag, run
-from remit.cli.serving import bind, build_server, is_loopback, url_of
+from remit.cli.serving import bind, build_server, is_loopback, serve_until_cancelled, url_of
 from remit.errors import StartupError
 from remit.model.principals import DEFAULT_TENANT
 from remit.settings import DEFAULT_HOST, DEFAULT_PORT, Settings
@@ -30,7 +30,10 @@ def serve(
     The first start makes an administrator's key; callers get theirs from `remit keys create`.
     """
     settings = Settings.read(config)
-    run(lambda: _serve(settings, host, port))
+    try:
+        run(lambda: _serve(settings, host, port))
+    except KeyboardInterrupt:
+        raise typer.Exit(0) from None
 
 
 async def _serve(settings: Settings, host: str, port: int) -> None:
@@ -40,7 +43,7 @@ async def _serve(settings: Settings, host: str, port: int) -> None:
             await _make_admin_key(gateway)
             server = build_server(gateway, listener)
             typer.echo(f"remit serves {url_of(listener)}/mcp", err=True)
-            await server.serve([listener])
+            await serve_until_cancelled(server, listener)
 
 
 async def _check_exposure(gateway: Gateway, host: str) -> None:

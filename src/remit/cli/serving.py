@@ -72,6 +72,24 @@ def build_server(gateway: Gateway, listener: socket.socket) -> HttpServer:
     return HttpServer(config, doors.stop)
 
 
+async def serve_until_cancelled(server: HttpServer, listener: socket.socket) -> None:
+    """Serve; when cancelled, end the requests under way first, within `GRACE`."""
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(_serve_whole, server, listener, tasks.cancel_scope)
+        try:
+            await anyio.sleep_forever()
+        finally:
+            server.should_exit = True
+
+
+async def _serve_whole(
+    server: HttpServer, listener: socket.socket, everything: anyio.CancelScope
+) -> None:
+    with anyio.CancelScope(shield=True):
+        await server.serve_beside(listener)
+    everything.cancel()
+
+
 @asynccontextmanager
 async def open_server(gateway: Gateway, listener: socket.socket) -> AsyncGenerator[str]:
     """Serve while entered, beside whatever else goes on; gives the base URL."""

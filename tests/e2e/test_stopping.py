@@ -1,0 +1,72 @@
+"""A gateway that is told to stop ends in order: what is under way is answered, nothing is left."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx2
+import pytest
+from tests.e2e.conftest import Serve
+from tests.e2e.processes import descendants, with_argument
+
+from remit.testing.fleets import eventually
+from remit.testing.gateway import Caller, environment, fixture_entry
+from remit.testing.upstream import executed
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_a_call_under_way_is_answered_before_the_gateway_ends(
+    tmp_path: Path, serve: Serve, http: httpx2.AsyncClient, number: signal.Signals
+) -> None:
+    slow = {"name": "slow", "x-fixture": {"delay": 1.0}}
+    running = serve(
+        {
+            "version": "1.0",
+            "mcp_servers": {"tools": fixture_entry([slow], tmp_path / "ran")},
+            "roles": {"worker": {"allow": ["tools/*"]}},
+        }
+    )
+    caller = Caller(http, running.url, running.key("worker"))
+    await caller.until_listed({"tools__slow"})
+    replies: list[dict[str, Any]] = []
+
+    async def call() -> None:
+        replies.append(await caller.call("tools__slow"))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(call)
+        await eventually(lambda: executed(tmp_path / "ran"))
+        children = descendants(running.process.pid)
+        running.process.send_signal(number)
+    status = await anyio.to_thread.run_sync(running.stop)
+
+    assert status == 0
+    assert "result" in replies[0]
+    assert not any(child.is_alive for child in children)
+    assert [row["outcome"] for row in running.audit()] == ["ok"]
+
+
+async def test_a_command_that_is_ended_while_it_waits_leaves_no_server_running(
+    tmp_path: Path,
+) -> None:
+    nap = f"2000.{os.getpid()}"
+    (tmp_path / "remit.yaml").write_text(
+        f"mcp_servers: {{sleeper: {{command: sleep, args: ['{nap}']}}}}\n"
+        "roles: {worker: {allow: ['sleeper/*']}}\n"
+    )
+    command = [sys.executable, "-m", "remit", "tools", "--as", "role:worker"]
+    process = subprocess.Popen(
+        command, cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    await eventually(lambda: with_argument(nap))
+
+    process.terminate()
+    output, _ = process.communicate(timeout=20)
+
+    assert b"Traceback" not in output
+    assert process.returncode != 0
+    assert with_argument(nap) == set()
