@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.to_thread
 import httpx2
 import pytest
 from tests.e2e.conftest import Serve
-from tests.e2e.processes import descendants, with_argument
+from tests.e2e.processes import Process, descendants, with_argument
 
 from remit.testing.fleets import eventually
 from remit.testing.gateway import Caller, environment, fixture_entry
@@ -33,6 +34,7 @@ async def test_a_call_under_way_is_answered_before_the_gateway_ends(
     caller = Caller(http, running.url, running.key("worker"))
     await caller.until_listed({"tools__slow"})
     replies: list[dict[str, Any]] = []
+    children: set[Process] = set()
 
     async def call() -> None:
         replies.append(await caller.call("tools__slow"))
@@ -40,12 +42,15 @@ async def test_a_call_under_way_is_answered_before_the_gateway_ends(
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(call)
         await eventually(lambda: executed(tmp_path / "ran"))
-        children = descendants(running.process.pid)
+        children |= descendants(running.process.pid)
         running.process.send_signal(number)
-    status = await anyio.to_thread.run_sync(running.stop)
+        if number is signal.SIGTERM:  # once more, as impatient supervisors do
+            running.process.send_signal(number)
+    status = await anyio.to_thread.run_sync(running.process.wait)
 
     assert status == 0
     assert "result" in replies[0]
+    assert children
     assert not any(child.is_alive for child in children)
     assert [row["outcome"] for row in running.audit()] == ["ok"]
 

@@ -73,7 +73,11 @@ def _set_up_logging() -> None:
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    """Treat SIGTERM like Ctrl-C, so that what a command opened is closed and no child is left."""
+    """Treat SIGTERM like Ctrl-C, so that what a command opened is closed and no child is left.
+
+    Only the first: a second Ctrl-C ends at once, and nobody who sends SIGTERM twice means that.
+    """
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     signal.raise_signal(signal.SIGINT)
 
 
