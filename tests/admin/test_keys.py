@@ -1,3 +1,5 @@
+import time
+from collections.abc import Generator
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
@@ -10,6 +12,16 @@ from remit.testing.fakes import InMemoryKeys
 
 NOON = datetime(2026, 11, 27, 12, 0, tzinfo=UTC)
 ROLES = {name: Role(name=name) for name in ("tech_lead", "designer")}
+
+
+@pytest.fixture
+def elsewhere() -> Generator[None]:
+    """Move the machine to Tokyo."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TZ", "Asia/Tokyo")
+        time.tzset()
+        yield
+    time.tzset()
 
 
 async def made(
@@ -66,6 +78,7 @@ async def test_an_administrators_key_has_no_role() -> None:
 async def test_a_key_holds_until_it_expires() -> None:
     new = await made(InMemoryKeys(), expires=NOON + timedelta(seconds=1))
 
+    assert new.key.created == NOON
     assert new.key.holds_at(NOON)
     assert not new.key.holds_at(NOON + timedelta(seconds=1))
 
@@ -92,7 +105,7 @@ async def test_without_any_role_the_answer_says_that_there_is_none() -> None:
 
 @pytest.mark.parametrize(("role", "admin"), [(None, False), ("designer", True)])
 async def test_a_key_is_for_a_role_or_for_an_administrator(role: str | None, admin: bool) -> None:
-    with pytest.raises(BadCall, match="--role ROLE or --admin"):
+    with pytest.raises(BadCall, match=r"^say what the key is for: --role ROLE or --admin$"):
         await made(InMemoryKeys(), role=role, admin=admin)
 
 
@@ -150,7 +163,9 @@ def test_a_time_is_read_as_utc_unless_it_says_otherwise(text: str, moment: datet
     assert expires.tzinfo is UTC
 
 
-def test_the_zone_of_the_caller_is_not_taken_for_utc() -> None:
+def test_the_zone_of_the_machine_or_the_caller_is_not_taken_for_utc(
+    elsewhere: None,  # noqa: ARG001 - a fixture
+) -> None:
     there = NOON.astimezone(timezone(timedelta(hours=-8)))
 
     assert parse_expiry("2027-01-31T12:00:00", there) == datetime(2027, 1, 31, 12, tzinfo=UTC)
@@ -169,5 +184,9 @@ def test_a_span_beyond_the_calendar_is_refused(text: str) -> None:
     ["", "d", "30", "30x", "-3d", "1.5h", "tomorrow", "2027-13-01", "0001-01-01T00:00:00+05:00"],
 )
 def test_what_is_no_time_is_refused_with_an_example(text: str) -> None:
-    with pytest.raises(BadCall, match="30d or 12h"):
+    with pytest.raises(BadCall) as refused:
         parse_expiry(text, NOON)
+
+    assert str(refused.value) == (
+        f"{text!r} is no time: write a span such as 30d or 12h, or 2027-01-31T12:00:00+00:00"
+    )

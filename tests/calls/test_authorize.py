@@ -142,6 +142,7 @@ def test_a_name_that_fits_several_tools_none_of_which_is_allowed_is_a_denial_wit
 
     assert (denied.value.server, denied.value.tool) == ("a", "_x")
     assert (denied.value.layer, denied.value.rule) == ("deny", "roles.none.deny[0]")
+    assert str(denied.value) == denied.value.reason == "role 'none' denies 'a/*'"
 
 
 def test_a_tool_that_is_only_declared_has_its_name_already() -> None:

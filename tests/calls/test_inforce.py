@@ -1,3 +1,4 @@
+import time
 import uuid
 
 from tests.calls.worlds import caller, declared
@@ -40,9 +41,17 @@ def test_an_id_is_a_uuid_of_the_kind_that_sorts_by_time() -> None:
     assert str(identifier) == str(identifier).lower()
 
 
-def test_ids_are_unique_and_their_order_is_the_order_of_the_milliseconds() -> None:
+def test_an_id_begins_with_the_milliseconds_of_the_clock() -> None:
+    before = time.time_ns() // 1_000_000
+    millis = int(new_id().replace("-", "")[:12], 16)
+
+    assert before <= millis <= time.time_ns() // 1_000_000
+
+
+def test_ids_are_unique_and_sort_by_the_time_at_which_they_were_made() -> None:
     ids = [new_id() for _ in range(2000)]
 
     assert len(set(ids)) == 2000
-    millis = [identifier.replace("-", "")[:12] for identifier in ids]
-    assert millis == sorted(millis)
+    times = [identifier[:18] for identifier in ids]  # the rest is random
+    assert times == sorted(times)
+    assert len({identifier[15:18] for identifier in ids}) > 1  # finer than milliseconds

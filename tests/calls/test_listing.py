@@ -196,7 +196,7 @@ def test_a_tool_that_cannot_be_read_takes_no_other_off_the_list(wire: bytes) -> 
 
 def test_the_cost_of_a_tool_is_its_published_bytes_over_four_rounded_up() -> None:
     # product.md, details that tests rely on
-    tools = [tool("git", f"t{n}", title="é" * n) for n in range(4)]
+    tools = [tool("git", f"t{n}", title="é" * n, outputSchema=True) for n in range(4)]
     world = World(declared([], ["git"]), {"git": tools})
 
     for offered in tools:
@@ -204,6 +204,7 @@ def test_the_cost_of_a_tool_is_its_published_bytes_over_four_rounded_up() -> Non
             name = world.listing.published_name(offered.id, scope)
             size = len(published_entry(offered, name, legacy=False))
             cost = world.listing.token_cost(offered, scope)
+            assert isinstance(cost, int)
             assert 4 * (cost - 1) < size <= 4 * cost
 
 

@@ -119,7 +119,12 @@ async def test_an_outcome_that_cannot_be_recorded_is_answered_and_logged() -> No
         outcome = await world.pipeline.run(world.call(HERE, "git__status"))
 
     assert outcome.result == RESULT
-    assert [(entry["log_level"], entry["call_id"]) for entry in logged] == [("error", "call-1")]
+    (entry,) = logged
+    assert (entry["event"], entry["log_level"], entry["call_id"]) == (
+        "outcome cannot be recorded",
+        "error",
+        "call-1",
+    )
     assert story(world.audit.events) == [("invoked", "allow", "unknown", "")]
 
 

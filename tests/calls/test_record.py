@@ -33,7 +33,7 @@ async def test_a_call_that_ran_has_two_events_that_make_one_row() -> None:
         ("finished", "allow", "ok", ""),
     ]
     assert invoked.call_id == finished.call_id == "call-1"
-    assert invoked.id < finished.id or invoked.id[:13] == finished.id[:13]
+    assert invoked.id < finished.id
     for event in (invoked, finished):
         assert (event.tenant, event.principal, event.role) == ("default", "key:ci", "clerk")
         assert (event.server, event.tool) == ("git", "status")
@@ -127,11 +127,12 @@ async def test_a_name_that_fits_several_tools_of_the_caller_is_recorded_as_bad_i
     )
 
     with pytest.raises(BadCall, match=r"a/_x, a_/x"):
-        await world.pipeline.run(world.call(caller("all"), "mcp__a___x"))
+        await world.pipeline.run(world.call(caller("all", "more"), "mcp__a___x"))
 
     (event,) = world.audit.events
     assert story([event]) == [("refused", "deny", "none", "INVALID_INPUT")]
     assert (event.server, event.tool) == ("", "mcp__a___x")
+    assert (event.layer, event.rule, event.role) == ("", "", "all,more")
 
 
 async def test_what_a_server_says_of_its_failure_is_stored_without_secrets_and_short() -> None:

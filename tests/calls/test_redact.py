@@ -25,6 +25,8 @@ def stored(value: object) -> str:
         b'{"prompt_tokens":12,"total tokens":"a lot"}',
         '{"text":"Grüße, \U0001f600 \\n \\"quoted\\""}'.encode(),
         b'{"a":1,"a":2}',
+        b'{ "a":"a secret is no token", "n":1.10,"e":1e999 }',
+        rb'{"a":"\ud800 \u001b[0m", "b":1E5}',
         b" [ 1 , 2 ] ",
     ],
 )
@@ -111,6 +113,10 @@ def test_addresses_lose_their_passwords_and_words_stay(text: str, kept: str) -> 
         ('{"token": "a\\"b", "c": 1}', '{"token": "[redacted]", "c": 1}'),
         ('{"token": 12, "c": 1}', '{"token": [redacted], "c": 1}'),
         ('{"token": {"a": ["b}", 2]}, "c": 1}', '{"token": [redacted], "c": 1}'),
+        ('{"token": ["a", "b"], "c": 1}', '{"token": [redacted], "c": 1}'),
+        ('token="a\\"" x', 'token="[redacted]" x'),
+        ('token="', 'token="[redacted]'),
+        ("token=[redacted]rest x", "token=[redacted] x"),
         ("{'password': 'x', 'c': 1}", "{'password': '[redacted]', 'c': 1}"),
         ('"secret" :\n  "x"', '"secret" :\n  "[redacted]"'),
         ("secret:\n  token: hunter2\n", "secret:\n  token: [redacted]\n"),
@@ -135,6 +141,12 @@ def test_an_escape_hides_no_secret() -> None:
     assert recorded(rb'{"p\u0061ssword":"hunter2"}', CAP) == '{"password":"[redacted]"}'
     assert "s3cr3t" not in recorded(rb'{"a":"https:\/\/u:s3cr3t@h"}', CAP)
     assert "s3cr3t" not in stored({"body": '{"a":"https:\\/\\/u:s3cr3t@h"}'})
+
+
+def test_a_name_that_occurs_twice_hides_no_secret() -> None:
+    body = b'{"a":"ghp_0123456789abcdefABCD","a":1,"b":{"token":"hunter2"},"b":"x"}'
+
+    assert recorded(body, CAP) == '{"a":1,"b":"x"}'
 
 
 def test_json_inside_of_text_loses_its_secrets() -> None:
@@ -191,7 +203,7 @@ def test_a_tiny_cap_still_stores_the_size() -> None:
 def test_a_secret_that_the_cap_cuts_off_leaves_no_part_of_itself(head: str) -> None:
     text = recorded(head.encode() + b"z" * 5000, len(head) + 64)
 
-    assert "hunter2" not in text
+    assert "hun" not in text
     assert "ter2" not in text
     assert json.loads(text)["truncated"]
 
@@ -202,6 +214,17 @@ def test_a_head_goes_on_behind_a_secret() -> None:
     assert json.loads(recorded(body, 300))["head"].startswith(
         '{"credentials": [redacted], "b": "the rest goes on'
     )
+
+
+def test_only_the_last_word_of_a_head_can_hold_a_secret_that_was_cut_off() -> None:
+    words = "see https://a.b/c and sk-x, bearer of good news and"
+    body = words.encode() + b" more" * 100
+
+    assert json.loads(recorded(body, 300))["head"].startswith(words)
+
+
+def test_a_text_that_was_not_cut_loses_no_last_word() -> None:
+    assert json.loads(recorded(b"see sk-x", 8 + 64))["head"] == "see sk-x"
 
 
 def test_an_escape_of_a_quote_in_a_head_stays_an_escape() -> None:
@@ -239,6 +262,10 @@ def test_numbers_that_python_cannot_hold_stay_json() -> None:
     assert json.loads(recorded(b'{"token":1,"a":' + b"9" * 5000 + b"}", CAP))["truncated"]
 
 
+def test_text_beside_a_secret_stays_readable() -> None:
+    assert recorded('{"token":1,"a":"Grüße"}'.encode(), CAP) == '{"token":"[redacted]","a":"Grüße"}'
+
+
 def test_a_lone_surrogate_stays_an_escape() -> None:
     assert recorded(rb'{"a":"\ud800","token":1}', CAP) == r'{"a":"\ud800","token":"[redacted]"}'
 
@@ -249,6 +276,7 @@ def test_a_body_that_redaction_lengthens_over_the_cap_is_cut() -> None:
     text = recorded(body, len(body))
 
     assert len(text) <= len(body)
+    assert json.loads(text)["size"] == len(body)
     assert json.loads(text)["head"].startswith('[{"token":"[redacted]"},')
 
 

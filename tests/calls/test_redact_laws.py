@@ -240,6 +240,6 @@ def test_a_body_without_secrets_is_stored_unaltered(
 ) -> None:
     assume(redacted(value) == value)
     body = dumped(value)
-    assume("\\u00" not in body)
+    assume(redacted(body) == body)
 
     assert recorded(body.encode(), 10 * CAP) == body

@@ -79,7 +79,7 @@ def recorded(body: bytes, cap: int) -> str:
     text = body.decode("utf-8", "replace")
     if _SUSPICIOUS.search(body) is not None or not _is_plain_json(body):
         try:
-            text = _dump(redacted(_load(text)))
+            text = _cleaned(text)
         except (ValueError, RecursionError):
             return _head(body, cap)
     return text if len(text.encode()) <= cap else _framed(text, len(body), cap)
@@ -136,13 +136,10 @@ def _hidden(text: str, at: int, bare: re.Pattern[str]) -> tuple[str, int]:
     quote = _QUOTE.match(text, at)
     if quote is not None:
         end = _end_of_quoted(text, quote)
-        closed = end > quote.end() and text.endswith(quote[0], quote.end(), end)
+        closed = text.endswith(quote[0], quote.end(), end)
         return quote[0] + REDACTED + (quote[0] if closed else ""), end
-    end = at
-    if text.startswith(REDACTED, at):
-        end += len(REDACTED)
-    elif text.startswith(("{", "["), at):
-        end = _end_of_nested(text, at)
+    # What was redacted before reads as an array, so that it stays as it is.
+    end = _end_of_nested(text, at) if text.startswith(("{", "["), at) else at
     rest = bare.match(text, end)
     end = end if rest is None else rest.end()
     return (REDACTED if end > at else ""), end
@@ -202,6 +199,16 @@ def _framed(text: str, size: int, cap: int) -> str:
     while (length := len(msgspec.json.encode(head)) - 2) > room:
         head = head[: len(head) * room // length]
     return msgspec.json.encode({"truncated": True, "size": size, "head": head}).decode()
+
+
+def _cleaned(text: str) -> str:
+    """Return JSON *text* without secrets; the very same text if there are none."""
+    value = _load(text)
+    cleaner = redacted(value)
+    # Of a name that occurs twice only the last value was loaded, so the text counts as well.
+    if cleaner == value and _without_secrets(text) == text:
+        return text
+    return _dump(cleaner)
 
 
 def _is_plain_json(body: bytes) -> bool:
