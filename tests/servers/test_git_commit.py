@@ -84,7 +84,7 @@ async def test_the_first_commit_can_be_made(empty: Checkout, server: GitServer) 
 async def test_a_refusing_hook_is_quoted_and_the_index_is_as_before(
     project: Checkout, server: GitServer
 ) -> None:
-    project.hook("pre-commit", "echo 'lint: line 7'; exit 1")
+    project.hook("pre-commit", "echo 'lint: line 7, see https://eve:pw@lint.test/7'; exit 1")
     project.write("staged.txt", "1")
     project.git("add", "staged.txt")
     project.write("readme.txt", "changed\n")
@@ -92,7 +92,7 @@ async def test_a_refusing_hook_is_quoted_and_the_index_is_as_before(
 
     text = await refused(server, "git_commit", message="m", all=True)
 
-    assert "lint: line 7" in text
+    assert "lint: line 7, see https://lint.test/7" in text
     assert "nothing was committed" in text
     assert project.state() == before
 

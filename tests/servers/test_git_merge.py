@@ -129,17 +129,49 @@ async def test_a_conflict_is_named_and_leaves_everything_as_it_was(
 async def test_local_changes_in_the_way_are_not_overwritten(
     project: Checkout, server: GitServer, strategy: str, diverged: bool
 ) -> None:
-    _topic(project, "readme.txt", "new.txt")
+    _topic(project, "readme.txt")
     if diverged:
         project.commit("ours.txt", "1")
     project.write("readme.txt", "precious\n")
-    project.write("new.txt", "precious\n")
     before = project.state()
 
     text = await refused(server, "git_merge", branch_name="topic", strategy=strategy)
 
     assert "readme.txt" in text or "diverged" in text
     assert project.state() == before
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("diverged", [False, True])
+@pytest.mark.parametrize("ignored", ["", "*.log\n"])
+async def test_an_untracked_file_in_the_way_is_not_overwritten(
+    project: Checkout, server: GitServer, strategy: str, diverged: bool, ignored: str
+) -> None:
+    _topic(project, "build.log")
+    if diverged:
+        project.commit("ours.txt", "1")
+    project.write(".git/info/exclude", ignored)
+    project.write("build.log", "precious\n")
+    before = project.state()
+
+    text = await refused(server, "git_merge", branch_name="topic", strategy=strategy)
+
+    assert "build.log" in text or "diverged" in text
+    assert project.state() == before
+
+
+@pytest.mark.parametrize("strategy", ["merge", "squash"])
+async def test_a_file_that_was_only_untracked_here_is_no_obstacle(
+    project: Checkout, server: GitServer, strategy: str
+) -> None:
+    project.commit("build.log", "1\n")
+    _topic(project, "theirs.txt")
+    project.git("rm", "--quiet", "--cached", "build.log")
+    project.commit(".gitignore", "*.log\n")
+
+    await done(server, "git_merge", branch_name="topic", strategy=strategy)
+
+    assert (project.path / "build.log").read_text() == "1\n"
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)

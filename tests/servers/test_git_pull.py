@@ -105,10 +105,14 @@ async def test_local_changes_in_the_way_are_not_overwritten(
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("ignored", ["", "new.txt\n"])
 async def test_an_untracked_file_in_the_way_is_not_overwritten(
-    project: Checkout, colleague: Checkout, server: GitServer, strategy: str
+    project: Checkout, colleague: Checkout, server: GitServer, strategy: str, ignored: str
 ) -> None:
     _theirs(colleague, "new.txt")
+    if strategy != "ff-only":
+        project.commit("ours.txt", "1")
+    project.write(".git/info/exclude", ignored)
     project.write("new.txt", "precious\n")
     before = project.state()
 

@@ -176,6 +176,7 @@ async def test_credentials_in_a_remote_url_appear_in_no_output(
 
     for text in texts:
         assert "hunter2" not in text
+        assert "ada:" not in text
     assert "127.0.0.1:1/x.git" in texts[1]
 
 
@@ -184,8 +185,9 @@ async def test_a_token_without_a_user_is_hidden_and_a_plain_ssh_user_is_left_alo
 ) -> None:
     project.git("remote", "add", "origin", "https://tok_0123456789@example.test/x.git")
     project.git("remote", "add", "mirror", "ssh://git@example.test/x.git")
-    project.write("readme.txt", "tok_0123456789 git@example.test https://u:p@other.test\n")
+    project.git("remote", "add", "short", "https://ada:pw@short.test/x.git")
+    project.write("readme.txt", "tok_0123456789 git@example.test u:p@other.test ada:pw@a.test\n")
 
     patch = (await done(server, "git_diff"))["patch"]
 
-    assert "+*** git@example.test https://u:p@other.test\n" in patch
+    assert "+*** git@example.test u:p@other.test a.test\n" in patch

@@ -173,19 +173,22 @@ async def test_a_hooks_background_child_does_not_hold_the_call_up(
     os.kill(await _written(tmp_path / "pid"), 9)
 
 
-async def test_hooks_have_no_input_to_wait_for(project: Checkout, server: GitServer) -> None:
-    project.hook("pre-commit", "cat; test ! -t 0 && ! (: < /dev/tty) 2> /dev/null")
-    project.write("readme.txt", "changed\n")
+async def test_git_has_neither_input_to_wait_for_nor_a_terminal(project: Checkout) -> None:
+    script = "!cat; test ! -t 0 && ! (: < /dev/tty) 2> /dev/null"
     saved, (silent, other_end) = os.dup(0), os.pipe()
     os.dup2(silent, 0)
 
     try:
         with anyio.fail_after(15):
-            await done(server, "git_commit", message="m", all=True)
+            output = await Git(directory=project.path, options=("-c", f"alias.read={script}")).ask(
+                "read"
+            )
     finally:
         os.dup2(saved, 0)
         for descriptor in (saved, silent, other_end):
             os.close(descriptor)
+
+    assert output.ok
 
 
 async def test_a_git_that_cannot_be_started_is_an_error_in_words(

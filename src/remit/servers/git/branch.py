@@ -78,7 +78,7 @@ async def _create(repository: Repository, name: str, base: str | None) -> str:
                 "there is no commit to start from; commit first, or use git_checkout with create"
             )
         commit = head
-    await git.run("branch", "--no-track", name, commit, advice="choose another branch_name")
+    await git.run("branch", name, commit, advice="choose another branch_name")
     return commit
 
 

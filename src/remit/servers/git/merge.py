@@ -8,6 +8,7 @@ import anyio
 from remit.servers.git.arguments import Arguments
 from remit.servers.git.commit import commit, message_from
 from remit.servers.git.errors import ToolError
+from remit.servers.git.obstacles import require_clear
 from remit.servers.git.refs import branch_from, current_branch, find_commit, with_identity
 from remit.servers.git.repository import Repository
 from remit.servers.git.run import Output
@@ -107,6 +108,7 @@ async def merge(repository: Repository, target: str, message: str, style: str = 
     """
     if await _has(repository, target):
         return "up-to-date"
+    await require_clear(repository, target)
     await _merge(repository, style, "--no-squash", "--commit", f"--message={message}", target)
     return "fast-forward" if await find_commit(repository.git, "HEAD") == target else "merged"
 
@@ -187,6 +189,7 @@ async def _merge(repository: Repository, *arguments: str) -> None:
 async def _squash(repository: Repository, target: str, message: str) -> str:
     if await _has(repository, target):
         return "up-to-date"
+    await require_clear(repository, target)
     git = await with_identity(repository.git)
     # A squash leaves no MERGE_HEAD, so `merge --abort` would not undo it.
     undo = ("reset", "--quiet", "--merge")

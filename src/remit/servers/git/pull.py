@@ -9,6 +9,7 @@ from remit.servers.git.merge import (
     require_quiet,
     undone_on_failure,
 )
+from remit.servers.git.obstacles import require_clear
 from remit.servers.git.refs import (
     branch_from,
     current_branch,
@@ -92,6 +93,7 @@ async def _fetch(repository: Repository, remote: str, branch: str) -> str:
 
 async def _rebase(repository: Repository, target: str) -> str:
     before = await find_commit(repository.git, "HEAD")
+    await require_clear(repository, target)
     git = await with_identity(repository.git)
     async with undone_on_failure(repository, "rebase", "--abort"):
         await require_done(repository, await git.ask("rebase", *_REBASE, target))
