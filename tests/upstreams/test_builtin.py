@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import pytest
 from structlog.testing import capture_logs
 
 from remit.errors import UpstreamProtocolError
-from remit.model.servers import ServerConfig, ServerState, Transport
+from remit.model.servers import ServerConfig, ServerState, Session, Transport
 from remit.testing.fleets import call_tool, open_servers, status_of
 
 
@@ -18,6 +19,8 @@ class Echo:
         self.arguments = list(arguments)
 
     def tools(self) -> Sequence[Mapping[str, object]]:
+        if "--no-list" in self.arguments:
+            raise RuntimeError("sentinel")
         return [{"name": name, "inputSchema": {"type": "object"}} for name in ("echo", "fail")]
 
     async def call_tool(
@@ -64,3 +67,32 @@ async def test_a_bundled_server_that_cannot_be_made_is_a_reason() -> None:
     async with open_servers(broken, unknown, builtins={"echo": Echo}) as fleet:
         assert "no repository at /nowhere" in status_of(fleet, "broken").reason
         assert "'nothing', which remit does not bundle" in status_of(fleet, "unknown").reason
+
+
+async def test_an_unforeseen_failure_of_one_server_leaves_the_others_alone() -> None:
+    servers = (_config("odd", "--no-list"), _config("good"))
+    with capture_logs() as logs:
+        async with open_servers(*servers, builtins={"echo": Echo}) as fleet:
+            assert status_of(fleet, "good").state is ServerState.READY
+            assert status_of(fleet, "odd").state is ServerState.FAILED
+            assert status_of(fleet, "odd").reason == "failed in an unforeseen way: RuntimeError"
+    assert {
+        "event": "server failed",
+        "server": "odd",
+        "exc_info": True,
+        "log_level": "error",
+    } in logs
+
+
+async def test_each_caller_has_a_bundled_server_of_its_own_if_so_declared() -> None:
+    made: list[Echo] = []
+
+    def make(arguments: Sequence[str]) -> Echo:
+        made.append(Echo(arguments))
+        return made[-1]
+
+    config = replace(_config(), session=Session.PRINCIPAL)
+    async with open_servers(config, builtins={"echo": make}) as fleet:
+        for caller in ("ann", "ben", "ann"):
+            await call_tool(fleet, "b", "echo", by=caller)
+    assert len(made) == 3  # one that lists the tools, and two

@@ -252,3 +252,10 @@ async def test_an_error_of_the_body_comes_out_as_it_is(ran: Path) -> None:
     with pytest.raises(ZeroDivisionError):
         async with open_servers(fixture_server_config("s", ["t"], ran)):
             raise ZeroDivisionError
+
+
+async def test_a_child_that_closes_its_pipe_and_lives_on_is_given_up() -> None:
+    program = "import os, time; os.close(1); time.sleep(600)"
+    server = ServerConfig(name="s", command=sys.executable, args=("-c", program))
+    async with open_servers(server) as fleet:
+        assert status_of(fleet, "s").reason == "closed the pipe to us"

@@ -384,3 +384,45 @@ async def test_a_certificate_that_nobody_vouches_for_is_refused(tmp_path: Path) 
         async with open_servers(_config(url)) as fleet:
             assert "certificate" in status_of(fleet, "s").reason
         server.shutdown()
+
+
+async def test_tools_that_cannot_be_read_again_stay_with_a_note(ran: Path) -> None:
+    with open_web_fixture(_options(ran)) as fixture:
+        async with open_servers(_config(fixture.url), pace=replace(BRISK, relist=0.05)) as fleet:
+            for nonsense in ('{"tools":7}', '{"tools":[],"nextCursor":7}'):
+                fixture.behaviour.list_as = nonsense
+                await eventually(lambda: any("again" in n for n in status_of(fleet, "s").notes))
+                assert len(fleet.catalogue.by_server["s"]) == 1
+                fixture.behaviour.list_as = ""
+                await eventually(lambda: status_of(fleet, "s").notes == ())
+
+
+async def test_one_broken_tool_of_a_page_is_left_out_alone(ran: Path) -> None:
+    broken = {"name": "broken", "x-fixture": {"raw": '{"name":"\\ud800","inputSchema":{}}'}}
+    with open_web_fixture(_options(ran, "a", broken, "b")) as fixture:
+        async with open_servers(_config(fixture.url)) as fleet:
+            assert [tool.name for tool in fleet.catalogue.by_server["s"]] == ["a", "b"]
+            assert "entry 2" in status_of(fleet, "s").notes[0]
+
+
+@pytest.mark.parametrize("streams", [False, True], ids=["json", "stream"])
+async def test_an_answer_that_is_not_utf8_fails_its_call_and_nothing_else(
+    ran: Path, streams: bool
+) -> None:
+    broken = {"name": "broken", "x-fixture": {"result_json": '{"a":"\udcff"}'}}
+    with open_web_fixture(_options(ran, broken, "t", streams=streams)) as fixture:
+        async with open_servers(_config(fixture.url)) as fleet:
+            with pytest.raises(UpstreamProtocolError, match="cannot be read"):
+                await call_tool(fleet, "s", "broken")
+            await call_tool(fleet, "s", "t")
+
+
+async def test_a_stream_that_ends_without_an_answer_is_an_error(ran: Path) -> None:
+    with open_web_fixture(_options(ran, streams=True)) as fixture:
+        async with open_servers(_config(fixture.url)) as fleet:
+            fixture.body = b': alive\n\ndata: {"jsonrpc":"2.0","id":999,"result":{}}\n\n'
+            with pytest.raises(UpstreamUnavailable, match="without an answer") as caught:
+                await call_tool(fleet, "s", "t")
+            assert caught.value.sent
+            fixture.body = None
+            await call_tool(fleet, "s", "t")

@@ -392,3 +392,35 @@ async def test_new_tools_appear_when_the_server_says_so(ran: Path, era: str) -> 
         catalogue = await fleet.changed(version)
         assert [tool.name for tool in catalogue.by_server["s"]] == ["grow", "new"]
     assert len(received(ran, "subscriptions/listen")) == (1 if era == "modern" else 0)
+
+
+@pytest.mark.parametrize(
+    ("command", "cwd", "reason"),
+    [
+        ("no-such-program", "", "cannot start: command 'no-such-program' was not found"),
+        ("/etc/passwd", "", "cannot start: command '/etc/passwd' may not be executed"),
+        (sys.executable, "/no/such/folder", "cannot start: its cwd '/no/such/folder' is no folder"),
+    ],
+)
+async def test_a_command_that_cannot_be_started_is_a_reason(
+    command: str, cwd: str, reason: str
+) -> None:
+    # S1.7
+    async with open_servers(ServerConfig(name="s", command=command, cwd=cwd)) as fleet:
+        status = status_of(fleet, "s")
+    assert status.state is ServerState.FAILED
+    assert status.reason.startswith(reason)
+
+
+async def test_tools_that_cannot_be_read_again_stay_with_a_note(ran: Path) -> None:
+    # T8: a busy server is not a dead one.
+    tools = [{"name": "grow", "x-fixture": {"adds": "new"}}]
+    server = fixture_server_config(
+        "s", tools, ran, options=("--lists-once",), session=Session.SHARED, start_timeout=1.0
+    )
+    async with open_servers(server) as fleet:
+        await call_tool(fleet, "s", "grow")
+        await eventually(lambda: "could not be read again" in " ".join(status_of(fleet, "s").notes))
+        assert status_of(fleet, "s").state is ServerState.READY
+        assert [tool.name for tool in fleet.catalogue.by_server["s"]] == ["grow"]
+        await call_tool(fleet, "s", "grow")

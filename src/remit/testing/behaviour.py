@@ -47,6 +47,7 @@ class FixtureOptions:
         dirty: Writes something that is no message before each one that is (stdio only).
         serial: Handles one request after the other (stdio only).
         silent: Methods that are never answered.
+        lists_once: Answers only the first `tools/list`.
         touchy: Ends when the first thing it hears is not `initialize`.
         version: The revision it chooses in the older handshake.
         streams: Answers with an event stream instead of JSON (http only).
@@ -61,6 +62,7 @@ class FixtureOptions:
     dirty: bool = False
     serial: bool = False
     silent: Sequence[str] = ()
+    lists_once: bool = False
     touchy: bool = False
     version: str = LEGACY
     streams: bool = False
@@ -72,6 +74,9 @@ class Behaviour:
 
     Args:
         announce: Sends a notification to whoever listens.
+
+    Attributes:
+        list_as: JSON text that is the result of `tools/list` whatever the tools are, or empty.
     """
 
     def __init__(self, options: FixtureOptions, *, announce: Callable[[bytes], None]) -> None:
@@ -79,6 +84,8 @@ class Behaviour:
         self._announce = announce
         self._tools = [tool_object(tool) for tool in options.tools]
         self._first = threading.Event()
+        self._has_listed = False
+        self.list_as = ""
 
     def add_tool(self, tool: str | Mapping[str, Any]) -> None:
         """Offer one more tool from now on, without a word."""
@@ -116,7 +123,10 @@ class Behaviour:
                 return _result(number, "{}")
             case "subscriptions/listen":
                 return None
+            case "tools/list" if self._has_listed and self.options.lists_once:
+                return None
             case "tools/list":
+                self._has_listed = True
                 return _result(number, self._page(params.get("cursor")))
             case "tools/call":
                 return self._call(number, params)
@@ -131,6 +141,8 @@ class Behaviour:
         }
 
     def _page(self, cursor: str | None) -> str:
+        if self.list_as:
+            return self.list_as
         size = self.options.page_size or len(self._tools) or 1
         start, following = self._place(cursor, size)
         listed = ",".join(_listed(tool) for tool in self._tools[start : start + size])

@@ -105,6 +105,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         dirty=parsed.dirty,
         serial=parsed.serial,
         silent=parsed.silent,
+        lists_once=parsed.lists_once,
         touchy=parsed.touchy,
         version=parsed.version,
         streams=parsed.streams,
@@ -134,6 +135,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--dirty", action="store_true", help="noise between the messages")
     parser.add_argument("--serial", action="store_true", help="one request after the other")
     parser.add_argument("--silent", action="append", default=[], metavar="METHOD")
+    parser.add_argument("--lists-once", action="store_true", help="answer one tools/list only")
     parser.add_argument("--touchy", action="store_true", help="ends at an unexpected first message")
     parser.add_argument("--version", default=LEGACY, help="in the older handshake")
     parser.add_argument("--streams", action="store_true", help="answer with event streams")

@@ -206,7 +206,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, frame: bytes | None, headers: Mapping[str, str] | None = None) -> None:
         if self.web.body is not None:
-            self._respond(200, self.web.body)
+            streams = self.web.behaviour.options.streams
+            kind = "text/event-stream" if streams else "application/json"
+            self._respond(200, self.web.body, {"Content-Type": kind})
         elif frame is None:
             self._respond(_ANSWER_LATER)
         elif self.web.behaviour.options.streams:
