@@ -180,8 +180,8 @@ async def test_a_row_has_the_time_from_the_door_to_the_answer() -> None:
     )
     valid = world.validate(world.authorize(world.call(HERE, "git__status")))
 
-    await recorder.invoked(valid)
-    await recorder.abandoned(valid)
+    recorded = await recorder.invoked(valid)
+    await recorder.abandoned(recorded)
 
     assert [event.ms for event in audit.events] == [0.0, 2000.0]
 

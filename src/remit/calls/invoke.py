@@ -1,4 +1,4 @@
-"""From a valid call to its outcome: the upstream runs it within its time limit."""
+"""From a recorded call to its outcome: the upstream runs it within its time limit."""
 
 import re
 import time
@@ -6,7 +6,7 @@ from typing import Protocol
 
 import msgspec
 
-from remit.model.calls import Outcome, OutcomeKind, ValidCall
+from remit.model.calls import Outcome, OutcomeKind, RecordedCall
 from remit.model.principals import Principal
 from remit.model.tools import ToolId
 
@@ -57,12 +57,13 @@ class Invoker:
     def __init__(self, upstreams: Upstreams) -> None:
         self._upstreams = upstreams
 
-    async def __call__(self, valid: ValidCall) -> Outcome:
+    async def __call__(self, recorded: RecordedCall) -> Outcome:
         """Return how the call ended.
 
         Raises:
             UpstreamError: The server failed, or did not answer in time.
         """
+        valid = recorded.valid
         call = valid.call
         started = time.perf_counter()
         result = await self._upstreams.invoke(

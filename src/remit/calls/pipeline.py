@@ -47,15 +47,15 @@ class Pipeline:
         except (BadCall, UpstreamError) as refusal:
             await self.record.rejected(authorized, refusal)
             raise
-        await self.record.invoked(valid)
+        recorded = await self.record.invoked(valid)
         try:
-            outcome = await self.invoke(valid)
+            outcome = await self.invoke(recorded)
         except UpstreamError as failure:
-            await self.record.failed(valid, failure)
+            await self.record.failed(recorded, failure)
             raise
         except anyio.get_cancelled_exc_class():
             with anyio.CancelScope(shield=True):
-                await self.record.abandoned(valid)
+                await self.record.abandoned(recorded)
             raise
-        await self.record.finished(valid, outcome)
+        await self.record.finished(recorded, outcome)
         return outcome

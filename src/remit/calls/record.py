@@ -9,7 +9,14 @@ import structlog
 from remit.calls.ids import new_id
 from remit.calls.redact import recorded, recorded_text
 from remit.errors import AuditUnavailable, BadCall, CallDenied, UpstreamError
-from remit.model.calls import AuthorizedCall, Call, Outcome, OutcomeKind, ValidCall
+from remit.model.calls import (
+    AuthorizedCall,
+    Call,
+    Outcome,
+    OutcomeKind,
+    RecordedCall,
+    ValidCall,
+)
 from remit.model.events import AuditEvent, EventKind
 
 log = structlog.get_logger(__name__)
@@ -89,33 +96,42 @@ class Recorder:
             )
         )
 
-    async def invoked(self, valid: ValidCall) -> None:
+    async def invoked(self, valid: ValidCall) -> RecordedCall:
         """Record that the call is about to run; until more is known its outcome is unknown.
 
         Raises:
             AuditUnavailable: Then the call must not run.
         """
+        arguments = recorded(valid.call.arguments, self._body_cap())
         await self._audit.record(
-            self._authorized(valid.authorized, kind=EventKind.INVOKED, outcome=OutcomeKind.UNKNOWN)
+            self._authorized(
+                valid.authorized,
+                kind=EventKind.INVOKED,
+                outcome=OutcomeKind.UNKNOWN,
+                arguments=arguments,
+            )
         )
+        return RecordedCall(valid=valid, arguments=arguments)
 
-    async def finished(self, valid: ValidCall, outcome: Outcome) -> None:
+    async def finished(self, call: RecordedCall, outcome: Outcome) -> None:
         """Record how the call ended."""
         await self._after(
             self._authorized(
-                valid.authorized,
+                call.valid.authorized,
+                arguments=call.arguments,
                 kind=EventKind.FINISHED,
                 outcome=outcome.kind,
                 result=outcome.result,
             )
         )
 
-    async def failed(self, valid: ValidCall, failure: UpstreamError) -> None:
+    async def failed(self, call: RecordedCall, failure: UpstreamError) -> None:
         """Record that the upstream failed; if it may have run, the outcome is unknown (R23)."""
         unknown = failure.sent and failure.code != "INTERNAL_ERROR"
         await self._after(
             self._authorized(
-                valid.authorized,
+                call.valid.authorized,
+                arguments=call.arguments,
                 kind=EventKind.FINISHED,
                 outcome=OutcomeKind.UNKNOWN if unknown else OutcomeKind.ERROR,
                 code=failure.code,
@@ -123,11 +139,12 @@ class Recorder:
             )
         )
 
-    async def abandoned(self, valid: ValidCall) -> None:
+    async def abandoned(self, call: RecordedCall) -> None:
         """Record that the caller went away before the upstream answered."""
         await self._after(
             self._authorized(
-                valid.authorized,
+                call.valid.authorized,
+                arguments=call.arguments,
                 kind=EventKind.FINISHED,
                 outcome=OutcomeKind.UNKNOWN,
                 error="the caller went away before the answer",
@@ -149,6 +166,7 @@ class Recorder:
         code: str = "",
         error: str | None = None,
         result: bytes | None = None,
+        arguments: str | None = None,
     ) -> AuditEvent:
         decision = authorized.decision
         return self._event(
@@ -164,6 +182,7 @@ class Recorder:
             code=code,
             error=error,
             result=result,
+            arguments=arguments,
         )
 
     def _event(
@@ -181,6 +200,7 @@ class Recorder:
         code: str,
         error: str | None,
         result: bytes | None = None,
+        arguments: str | None = None,
     ) -> AuditEvent:
         now, cap, principal = self._now(), self._body_cap(), call.principal
         ran = kind is not EventKind.INVOKED
@@ -201,7 +221,7 @@ class Recorder:
             outcome=outcome.value,
             code=code,
             ms=(now - call.started).total_seconds() * 1000 if ran else 0.0,
-            arguments=recorded(call.arguments, cap),
+            arguments=recorded(call.arguments, cap) if arguments is None else arguments,
             arguments_size=len(call.arguments),
             result=None if result is None else recorded(result, cap),
             result_size=0 if result is None else len(result),

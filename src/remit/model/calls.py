@@ -1,4 +1,4 @@
-"""One tool call on its way: Call → AuthorizedCall → ValidCall → Outcome.
+"""One tool call on its way: Call → AuthorizedCall → ValidCall → RecordedCall → Outcome.
 
 Each step of `calls/pipeline.py` takes one type and returns the next, so a call that skipped a
 step does not type-check.
@@ -61,6 +61,18 @@ class ValidCall:
     def call(self) -> Call:
         """The call as the door received it."""
         return self.authorized.call
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedCall:
+    """A valid call that is in the record, and only so may run (R29).
+
+    Attributes:
+        arguments: The arguments as they were recorded: redacted, capped JSON text.
+    """
+
+    valid: ValidCall
+    arguments: str = field(repr=False)
 
 
 class OutcomeKind(StrEnum):
