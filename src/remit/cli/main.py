@@ -42,6 +42,7 @@ def _show_version(wanted: bool) -> None:
 
 @app.callback()
 def options(
+    context: typer.Context,
     show_version: Annotated[
         bool,
         typer.Option(
@@ -51,12 +52,15 @@ def options(
 ) -> None:
     """An MCP gateway: who can call what, why, and what did they do?"""
     del show_version
+    # A command that ends says itself what is wrong; a gateway that runs has nothing but its log.
+    runs_on = context.invoked_subcommand in {"serve", "stdio"}
+    _set_up_logging(logging.WARNING if runs_on else logging.ERROR)
 
 
-def _set_up_logging() -> None:
+def _set_up_logging(default: int) -> None:
     """Log to standard error only: standard output belongs to results and to JSON-RPC."""
-    name = os.environ.get("REMIT_LOG_LEVEL") or os.environ.get("MCP_LOG_LEVEL") or "WARNING"
-    level = logging.getLevelNamesMapping().get(name.upper(), logging.WARNING)
+    name = os.environ.get("REMIT_LOG_LEVEL") or os.environ.get("MCP_LOG_LEVEL") or ""
+    level = logging.getLevelNamesMapping().get(name.upper(), default)
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
@@ -84,7 +88,6 @@ def _interrupt(_number: int, _frame: FrameType | None) -> None:
 def main() -> None:
     """Run the command that the arguments name; a wrong use is one line, as any other error is."""
     signal.signal(signal.SIGTERM, _interrupt)
-    _set_up_logging()
     try:
         status: int | None = app(standalone_mode=False)
     except typer.TyperException as wrong:
