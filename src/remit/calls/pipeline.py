@@ -1,11 +1,10 @@
 """The path of a call. Read this file first.
 
     door → authenticate → Call ─authorize→ AuthorizedCall ─validate→ ValidCall
-         → record "invoked" → invoke → record the outcome → answer, unaltered
+         ─record "invoked"→ RecordedCall ─invoke→ Outcome → record it → answer, unaltered
 
-Each step takes one type and returns the next, so a call that skips a step does not type-check.
-Nothing is sent upstream before "invoked" is recorded (R29), and a call that is refused is
-recorded too (S0.23).
+Each step takes one type and returns the next, so a call that skips a step does not type-check:
+what is not in the record cannot run (R29). A call that is refused is recorded too (S0.23).
 """
 
 from collections.abc import Callable
