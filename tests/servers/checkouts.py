@@ -20,7 +20,13 @@ class Checkout:
 
     def git(self, *arguments: str) -> str:
         done = subprocess.run(
-            ["git", *arguments], cwd=self.path, check=True, capture_output=True, text=True
+            ["git", *arguments],
+            cwd=self.path,
+            check=True,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=30,
         )
         return done.stdout
 
