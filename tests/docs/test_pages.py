@@ -1,14 +1,18 @@
 """Every command and snippet of the documents is run."""
 
+import shutil
 from pathlib import Path
 
 import pytest
-from tests.docs.blocks import PAGES, Block, blocks_of, name_of
+from tests.docs.blocks import PAGES, REPOSITORY, Block, blocks_of, name_of
 from tests.docs.rules import RULES, assert_fits, run_console, run_sh
 from tests.docs.scratch import Scratch
 
 FROM_NOTHING = {"docs/get-started.md"}
 """Pages that begin in an empty folder; the others in a git repository with one commit."""
+
+EXAMPLES = REPOSITORY / "examples"
+"""Its pages are read from the top of this repository."""
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks_of(page)], ids=name_of)
@@ -16,6 +20,9 @@ def test_every_block_of_a_page_does_what_it_says(page: Path, scratch: Scratch) -
     if name_of(page) not in FROM_NOTHING:
         made = scratch.run("git init -q && git commit -q --allow-empty -m 'First commit'")
         assert made.status == 0, made.text
+    if page.is_relative_to(EXAMPLES):
+        where = scratch.cwd / page.parent.relative_to(REPOSITORY)
+        shutil.copytree(page.parent, where, ignore=shutil.ignore_patterns(".remit"))
 
     for block in blocks_of(page):
         assert block.language in RULES, f"{block.place}: no rule covers {block.language!r}"

@@ -1,0 +1,33 @@
+"""The example of nine roles is the mapping that remit ships (S0.8)."""
+
+import csv
+
+from tests.docs.blocks import REPOSITORY
+
+from remit.admin.declaration import load_declaration
+from remit.admin.default_roles import default_roles
+
+EXAMPLE = REPOSITORY / "examples" / "nine-roles" / "remit.yaml"
+GOLDEN = REPOSITORY / "tests" / "conformance" / "golden" / "roles.csv"
+
+
+def test_the_example_has_the_nine_roles_that_ship() -> None:
+    loaded = load_declaration(EXAMPLE)
+
+    assert loaded.declaration.roles == default_roles()
+    assert list(loaded.declaration.servers) == ["git"]
+    assert list(loaded.left_out) == ["github", "jira"]
+    assert {problem.code for problem in loaded.warnings} == {"not-in-this-release"}
+
+
+def test_the_example_grants_the_golden_table() -> None:
+    granted = {
+        (role.name, server, tool)
+        for role in load_declaration(EXAMPLE).declaration.roles.values()
+        for server, tools in role.tools.items()
+        for tool in tools
+    }
+
+    rows = {tuple(row) for row in list(csv.reader(GOLDEN.read_text().splitlines()))[1:]}
+
+    assert granted == rows
