@@ -40,12 +40,12 @@ def descendants(pid: int) -> set[Process]:
     return {Process(other, int(stats[other][_STARTED])) for other in family - {pid}}
 
 
-def with_argument(text: str) -> set[Process]:
-    """Return the processes that have exactly *text* as one of their arguments."""
+def mentioning(text: str) -> set[Process]:
+    """Return the processes whose command line holds *text*."""
     found: set[Process] = set()
     for pid in _all_pids():
         stat, line = _stat(pid), _read(pid, "cmdline")
-        if stat is not None and line is not None and text in line.split("\0"):
+        if stat is not None and line is not None and text in line:
             found.add(Process(pid, int(stat[_STARTED])))
     return found
 

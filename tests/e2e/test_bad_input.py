@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx2
 import pytest
 from tests.e2e.conftest import Serve
-from tests.e2e.processes import with_argument
+from tests.e2e.processes import mentioning
 
 from remit.testing.gateway import Caller, Ended, fixture_entry, run_remit
 
@@ -168,7 +168,7 @@ def test_arguments_that_do_not_fit_name_the_field_and_not_the_value(
     line = the_one_line(done)
     assert done.returncode == 1
     assert "count: " in line
-    assert with_argument(broken) == set()
+    assert mentioning(broken) == set()
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ def test_a_server_that_does_not_start_is_named_with_its_reason(
 
     assert done.returncode == 3
     assert why in the_one_line(done)
-    assert with_argument(broken) == set()
+    assert mentioning(broken) == set()
 
 
 def test_an_empty_list_says_which_servers_are_missing(tmp_path: Path, broken: str) -> None:
@@ -194,7 +194,7 @@ def test_an_empty_list_says_which_servers_are_missing(tmp_path: Path, broken: st
     assert (done.returncode, done.stdout) == (0, "[]\n")
     assert done.stderr.startswith("Not connected at the moment: missing, sleeper.")
     assert "empty until a server above is back" in done.stderr
-    assert with_argument(broken) == set()
+    assert mentioning(broken) == set()
 
 
 async def test_at_the_door_too_an_empty_list_says_which_servers_are_missing(
@@ -208,7 +208,7 @@ async def test_at_the_door_too_an_empty_list_says_which_servers_are_missing(
     assert await lonely.tools() == []
     assert discovered["instructions"].startswith("Not connected at the moment: missing, sleeper.")
     assert running.stop() == 0
-    assert with_argument(broken) == set()
+    assert mentioning(broken) == set()
 
 
 async def test_a_wrong_key_is_told_how_to_get_a_right_one(

@@ -15,7 +15,7 @@ from mcp.client.session import IncomingMessage
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import ToolListChangedNotification
 from tests.e2e.conftest import Serve
-from tests.e2e.processes import with_argument
+from tests.e2e.processes import mentioning
 
 from remit.testing.fleets import eventually
 from remit.testing.gateway import Caller, Running, fixture_entry
@@ -94,7 +94,7 @@ async def test_neither_handshake_nor_list_waits_for_a_server_that_never_answers(
         session = await caller.begin()
         await session.tools()
     names = await session.until_listed({"good1__work"}, within=START_BUDGET)
-    await eventually(lambda: with_argument(nap))
+    await eventually(lambda: mentioning(nap))
     sleeper = running.servers()["sleeper"]
 
     assert names == {"good1__work"}
@@ -124,13 +124,13 @@ async def test_an_administrator_is_told_three_different_reasons(
 
 
 async def test_no_sleeper_survives_the_gateway(running: Running, nap: str) -> None:
-    await eventually(lambda: with_argument(nap))
-    sleepers = with_argument(nap)
+    await eventually(lambda: mentioning(nap))
+    sleepers = mentioning(nap)
 
     assert running.stop() == 0
 
     assert not any(sleeper.is_alive for sleeper in sleepers)
-    assert with_argument(nap) == set()
+    assert mentioning(nap) == set()
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.e2e.processes import descendants, with_argument
+from tests.e2e.processes import descendants, mentioning
 
 from remit.testing.fleets import eventually
 from remit.testing.gateway import Ended, environment, run_remit
@@ -39,7 +39,7 @@ def rows(shown: Ended, start: str) -> list[str]:
 def test_it_ends_well_and_leaves_nothing(shown: Ended, scratch: Path) -> None:
     assert (shown.returncode, shown.stderr) == (0, "")
     assert list(scratch.iterdir()) == []
-    assert with_argument("--repository") == set()
+    assert mentioning(str(scratch)) == set()
 
 
 def test_it_starts_servers_that_others_wrote_and_says_why_one_is_missing(shown: Ended) -> None:

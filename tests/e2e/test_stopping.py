@@ -12,7 +12,7 @@ import anyio.to_thread
 import httpx2
 import pytest
 from tests.e2e.conftest import Serve
-from tests.e2e.processes import Process, descendants, with_argument
+from tests.e2e.processes import Process, descendants, mentioning
 
 from remit.testing.fleets import eventually
 from remit.testing.gateway import Caller, environment, fixture_entry
@@ -67,11 +67,11 @@ async def test_a_command_that_is_ended_while_it_waits_leaves_no_server_running(
     process = subprocess.Popen(
         command, cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     )
-    await eventually(lambda: with_argument(nap))
+    await eventually(lambda: mentioning(nap))
 
     process.terminate()
     output, _ = process.communicate(timeout=20)
 
     assert b"Traceback" not in output
     assert process.returncode != 0
-    assert with_argument(nap) == set()
+    assert mentioning(nap) == set()
