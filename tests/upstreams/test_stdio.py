@@ -424,3 +424,31 @@ async def test_tools_that_cannot_be_read_again_stay_with_a_note(ran: Path) -> No
         assert status_of(fleet, "s").state is ServerState.READY
         assert [tool.name for tool in fleet.catalogue.by_server["s"]] == ["grow"]
         await call_tool(fleet, "s", "grow")
+
+
+FLOOD = """
+import os, sys
+LISTED = '{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}'
+for line in sys.stdin:
+    number = line.split('"id":')[1].split(",")[0]
+    if "tools/list" in line:
+        print('{"jsonrpc":"2.0","id":%s,"result":%s}' % (number, LISTED), flush=True)
+        break
+    answer = '{"jsonrpc":"2.0","id":%s,"result":{"supportedVersions":["2026-07-28"]}}'
+    print(answer % number, flush=True)
+while True:
+    os.write(1, b"\\n" * 65536)
+"""
+CALLS = 20
+
+
+async def test_a_child_that_floods_its_output_does_not_hold_up_the_others(ran: Path) -> None:
+    # Each piece of the flood is some ten thousand lines: taken in one go they cost the calls of
+    # every other server a second each.
+    flood = ServerConfig(name="flood", command=sys.executable, args=("-c", FLOOD))
+    async with open_servers(flood, fixture_server_config("s", ["t"], ran)) as fleet:
+        assert status_of(fleet, "flood").state is ServerState.READY
+        for _ in range(CALLS):
+            await call_tool(fleet, "s", "t", within=2.0)
+        assert len(executed(ran)) == CALLS
+        assert "no protocol messages" in " ".join(status_of(fleet, "flood").notes)

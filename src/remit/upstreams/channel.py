@@ -118,8 +118,12 @@ class Channel:
             problem = f"answered with {line.size} bytes, more than its max_message"
             self.reject(salvaged_id(line.head, line.tail), UpstreamProtocolError(problem))
             return
+        first = line.lstrip()[:1]
+        if first not in (b"{", b"[") and b'"id"' not in line:
+            self._transcript.noise(line)
+            return
         try:
-            if line.lstrip()[:1] == b"[":
+            if first == b"[":
                 self._receive_batch(line)
                 return
             message = parse_envelope(line)

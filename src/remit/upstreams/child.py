@@ -7,6 +7,7 @@ start ──▶ running ──▶ stdin closed, SIGTERM to the group ──▶ S
 import asyncio
 import os
 import signal
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import cast
@@ -22,6 +23,12 @@ from remit.upstreams.transcript import Transcript
 GRACE = 5.0
 """Seconds a child has to end after it was asked to (S1.8)."""
 
+AT_ONCE = 256
+"""Lines taken in one go: a child that floods its output must not hold up the other servers."""
+
+BREATH = 0.002
+"""Seconds between one go and the next, for everybody else; meanwhile the child is not read."""
+
 _LAST_WORDS = 0.5
 _REAPING = 5.0
 _STDIN, _STDOUT, _STDERR = 0, 1, 2
@@ -33,6 +40,8 @@ class Child(asyncio.SubprocessProtocol):
     def __init__(self, config: ServerConfig, transcript: Transcript) -> None:
         self._config = config
         self._lines = Lines(config.max_message)
+        self._unread = deque[bytes | TooLong]()
+        self._is_paused = False
         self._transcript = transcript
         self._on_line: Callable[[bytes | TooLong], None] | None = None
         self._on_end: Callable[[str], None] | None = None
@@ -78,15 +87,34 @@ class Child(asyncio.SubprocessProtocol):
         self._process = cast("asyncio.SubprocessTransport", transport)
         self._pid = self._process.get_pid()
         self._stdin = cast("asyncio.WriteTransport", self._process.get_pipe_transport(_STDIN))
+        self._stdout = cast("asyncio.ReadTransport", self._process.get_pipe_transport(_STDOUT))
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         """Take output (called by asyncio)."""
         if fd == _STDERR:
             self._transcript.error_output(data)
             return
-        for line in self._lines.feed(data):
+        self._unread.extend(self._lines.feed(data))
+        if not self._is_paused:
+            self._take_lines()
+
+    def _take_lines(self) -> None:
+        for _ in range(min(AT_ONCE, len(self._unread))):
+            line = self._unread.popleft()
             if self._on_line is not None:
                 self._on_line(line)
+        if self._unread:
+            self._pause(wanted=True)
+            asyncio.get_running_loop().call_later(BREATH, self._take_lines)
+        else:
+            self._pause(wanted=False)
+
+    def _pause(self, *, wanted: bool) -> None:
+        if wanted == self._is_paused:
+            return
+        self._is_paused = wanted
+        if not self._stdout.is_closing():
+            (self._stdout.pause_reading if wanted else self._stdout.resume_reading)()
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
         """Take note that a pipe was closed (called by asyncio)."""
@@ -125,6 +153,7 @@ class Child(asyncio.SubprocessProtocol):
     async def stop(self) -> None:
         """End the process and its group, and reap it; cannot be cancelled, and is bounded."""
         self._is_stopping = True
+        self._unread.clear()
         with anyio.CancelScope(shield=True):
             self._stdin.close()
             self._signal(signal.SIGTERM)
