@@ -255,3 +255,35 @@ async def test_an_error_in_a_transaction_takes_back_what_it_wrote(database: Data
         await fail()
 
     assert await Epochs(database).current("default") == {"keys": 0, "revisions": 0}
+
+
+async def test_rows_for_a_file_that_was_deleted_are_refused_until_there_is_one(
+    tmp_path: Path,
+) -> None:
+    # SQLite would take them without a word, and nobody would ever find them.
+    url = default_url(tmp_path)
+    path = tmp_path / ".remit" / "remit.db"
+    async with open_database(url) as database:
+        await Revisions(database).write("default", {}, author="x", reason="", now=NOW)
+        for file in path.parent.iterdir():
+            file.unlink()
+
+        with pytest.raises(StorageUnavailable, match="the file is gone"):
+            await Revisions(database).write("default", {}, author="x", reason="", now=NOW)
+        assert not path.exists()
+
+        async with open_database(url):
+            pass
+        await Revisions(database).write("default", {"new": 1}, author="x", reason="", now=NOW)
+    with closing(sqlite3.connect(path)) as found:
+        assert found.execute("SELECT count(*) FROM revisions").fetchone() == (1,)
+
+
+async def test_an_error_of_the_database_holds_no_value_of_a_statement(database: Database) -> None:
+    # The log shows the causes of an error as well.
+    with pytest.raises(StorageUnavailable) as failure:
+        async with database.reading() as connection:
+            await connection.execute(text("SELECT 1 FROM nowhere WHERE x = :x"), {"x": "hunter2"})
+
+    assert failure.value.__cause__ is not None
+    assert "hunter2" not in str(failure.value.__cause__)

@@ -106,6 +106,31 @@ def test_a_line_that_fits_nowhere_is_an_error_and_leaves_no_file(journal: Journa
     assert len(list(journal.folder.iterdir())) == 2
 
 
+def test_a_file_that_somebody_deleted_is_given_up_for_a_new_one(journal: Journal) -> None:
+    journal.append(b"one\n")
+    journal.files[0].path.unlink()
+    journal.folder.rmdir()
+
+    journal.append(b"two\n")
+
+    assert _contents(journal.folder) == [b"two\n"]
+    assert [_take(file) for file in journal.files] == [[b"one"], [b"two"]]
+
+
+def test_a_folder_that_became_a_file_is_no_error_at_the_end(journal: Journal) -> None:
+    journal.append(b"one\n")
+    _take(journal.files[0])
+    journal.files[0].path.unlink()
+    journal.folder.rmdir()
+    journal.folder.touch()
+
+    with pytest.raises(OSError, match="File exists"):
+        journal.append(b"two\n")
+    journal.close()
+
+    assert journal.files == ()
+
+
 def test_a_new_file_that_cannot_be_made_makes_the_old_one_longer(journal: Journal) -> None:
     journal.append(b"a" * 29 + b"\n")
     moved = journal.folder.rename(journal.folder.with_name("moved"))

@@ -32,6 +32,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from remit.errors import StartupError, StorageUnavailable
+from remit.storage.same_file import SameFile
 from remit.storage.schema import is_current, migrate
 
 PATIENCE: Final = 5.0
@@ -170,15 +171,18 @@ def _engine(url: URL, patience: float) -> AsyncEngine:
         # isolation_level None: Python begins no transactions of its own, `_begin` below does
         engine = create_async_engine(
             url,
+            hide_parameters=True,
             pool_timeout=patience,
             connect_args={"timeout": patience, "isolation_level": None},
         )
         event.listen(engine.sync_engine, "connect", _set_up_sqlite)
         event.listen(engine.sync_engine, "begin", _begin_sqlite)
+        SameFile(Path(url.database or "")).watch(engine)
         return engine
     try:
         engine = create_async_engine(
             url,
+            hide_parameters=True,
             pool_pre_ping=True,
             pool_timeout=patience,
             connect_args={"connect_timeout": max(1, round(patience))},

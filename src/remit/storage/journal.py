@@ -64,6 +64,8 @@ class JournalFile:
         Raises:
             OSError: It could not be; part of it may stand at the end of the file.
         """
+        if not os.fstat(self.descriptor).st_nlink:
+            raise OSError(errno.ENOENT, "somebody deleted the file")  # nobody would find the line
         written = os.write(self.descriptor, line)
         while written < len(line):
             written += os.write(self.descriptor, line[written:])
@@ -71,8 +73,12 @@ class JournalFile:
 
     def discard(self) -> None:
         """Delete the file: everything in it is in the database."""
-        self.path.unlink(missing_ok=True)
-        self.close()
+        try:
+            self.path.unlink(missing_ok=True)
+        except OSError as error:  # whoever finds it takes in again what is there already
+            log.warning("journal cannot be deleted", file=str(self.path), error=str(error))
+        finally:
+            self.close()
 
     def close(self) -> None:
         """Leave the file to whoever looks next."""
