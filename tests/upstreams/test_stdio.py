@@ -426,6 +426,16 @@ async def test_tools_that_cannot_be_read_again_stay_with_a_note(ran: Path) -> No
         await call_tool(fleet, "s", "grow")
 
 
+async def test_a_servers_error_is_told_without_the_secrets_it_was_given(ran: Path) -> None:
+    # T19: the text of this error is logged and recorded.
+    tools = [{"name": "t", "x-fixture": {"error": {"code": 1, "message": "bad t-token"}}}]
+    server = fixture_server_config("s", tools, ran, env={"TOKEN": "t-token"})
+    async with open_servers(server) as fleet:
+        with pytest.raises(UpstreamProtocolError, match=r"bad \[redacted\]") as failure:
+            await call_tool(fleet, "s", "t")
+        assert "t-token" not in str(failure.value)
+
+
 FLOOD = """
 import os, sys
 LISTED = '{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}'

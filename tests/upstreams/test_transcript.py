@@ -64,3 +64,18 @@ def test_what_was_filled_in_on_purpose_is_secret_and_the_rest_is_not() -> None:
     assert not found & {"/home/somebody", "run", "--token", "i-inherited"}
     inheriting = replace(config, env_inherit="all")
     assert "i-inherited" in set(secrets_of(inheriting, resolve(inheriting, environ)))
+
+
+def test_a_secret_is_one_without_the_text_around_it_too() -> None:
+    # T19: `--token=${TOKEN}` is one argument, but "bad token ..." shows the value alone.
+    config = ServerConfig(
+        name="s",
+        command="run",
+        args=("--token=${TOKEN}", "--home=${HOME}"),
+        url="https://me:pass%20word@example.test/mcp?api_key=in-clear&page=second&k=${URL_KEY}",
+        headers={"X-Api": "Token ${HEADER_KEY}"},
+    )
+    environ = {"TOKEN": "t-token", "URL_KEY": "u-key", "HEADER_KEY": "h-key", "HOME": "/home/me"}
+    found = set(secrets_of(config, resolve(config, environ)))
+    assert found >= {"t-token", "u-key", "h-key", "in-clear", "pass%20word", "pass word"}
+    assert not found & {"/home/me", "second"}

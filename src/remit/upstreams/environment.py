@@ -89,6 +89,8 @@ class ResolvedServer:
     Attributes:
         env: The complete environment of the child process.
         headers: What every request carries; each name once, whatever its letter case.
+        brought_in: The values of variables in it, but for those that every child inherits; a
+            server may show one without the text around it.
     """
 
     name: str
@@ -98,6 +100,7 @@ class ResolvedServer:
     cwd: str = field(repr=False, default="")
     url: str = field(repr=False, default="")
     headers: Mapping[str, str] = field(repr=False, default_factory=dict[str, str])
+    brought_in: frozenset[str] = field(repr=False, default=frozenset())
 
 
 def expand(text: str, environ: Mapping[str, str]) -> str:
@@ -178,7 +181,15 @@ def resolve(config: ServerConfig, environ: Mapping[str, str]) -> ResolvedServer:
         cwd=expand(config.cwd, environ),
         url=expand(config.url, environ),
         headers=_headers(config, environ),
+        brought_in=frozenset(_brought_in(config, environ)),
     )
+
+
+def _brought_in(config: ServerConfig, environ: Mapping[str, str]) -> Iterator[str]:
+    for _, text in texts(config):
+        for name in references(text) - _MINIMAL:
+            if name in environ and not is_own(name):
+                yield environ[name]
 
 
 @dataclass(frozen=True, slots=True)

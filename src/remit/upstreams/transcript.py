@@ -5,6 +5,7 @@ Bounded whatever comes in, and without the secrets that the server was given (R2
 
 import re
 from collections.abc import Iterable, Iterator
+from urllib.parse import unquote, urlsplit
 
 from remit.model.servers import ServerConfig
 from remit.upstreams.environment import ResolvedServer
@@ -73,7 +74,12 @@ class Transcript:
 
 
 def secrets_of(config: ServerConfig, resolved: ResolvedServer) -> Iterator[str]:
-    """Give every value that was filled into a server's entry or its environment on purpose."""
+    """Give every value that was filled into a server's entry or its environment on purpose.
+
+    Of an address also what names itself a secret there, written in clear.
+    """
+    yield from resolved.brought_in
+    yield from _secrets_in(resolved.url)
     inherits_all = config.env_inherit == "all"
     for name, value in resolved.env.items():
         given = name in config.env or name in config.env_passthrough
@@ -86,3 +92,16 @@ def secrets_of(config: ServerConfig, resolved: ResolvedServer) -> Iterator[str]:
     written = (config.command, *config.args, config.cwd, config.url)
     filled = (resolved.command, *resolved.args, resolved.cwd, resolved.url)
     yield from (value for text, value in zip(written, filled, strict=True) if value != text)
+
+
+def _secrets_in(url: str) -> Iterator[str]:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return
+    password = parts.password or ""
+    yield from (password, unquote(password))
+    for pair in parts.query.split("&"):
+        name, _, value = pair.partition("=")
+        if _SECRET_NAME.search(name):
+            yield from (value, unquote(value))

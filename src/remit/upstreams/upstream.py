@@ -127,7 +127,10 @@ class Upstream:
         except UpstreamError as error:
             if isinstance(error, UpstreamUnavailable) and self._signals is not None:
                 self._signals.tools_changed()  # is it still there?
-            error.args = (f"server {self._config.name!r} {error}",)
+            problem = str(error)
+            if self._transcript is not None:
+                problem = self._transcript.redacted(problem)
+            error.args = (f"server {self._config.name!r} {problem}",)
             raise
 
     async def _invoke(
