@@ -9,8 +9,8 @@ import typer
 from remit.app import open_gateway
 from remit.calls.ids import new_id
 from remit.cli.output import EXIT_NO, EXIT_USAGE, ConfigFlag, fail, print_json, run
+from remit.cli.servers import print_absent, settle
 from remit.cli.subjects import SubjectFlag, ToolArgument, find_subject
-from remit.cli.tools import settle
 from remit.errors import BadCall, CallDenied
 from remit.model.calls import Call, OutcomeKind
 from remit.settings import Settings
@@ -63,6 +63,8 @@ async def _called(
         try:
             outcome = await gateway.pipeline.run(request)
         except CallDenied as denied:
+            if not denied.layer:  # the name may be that of a server that is away
+                print_absent(gateway)
             fail(
                 f"denied: {denied.reason} (request {request.id};"
                 f" see `remit explain --as {subject} {tool}`)"

@@ -1,18 +1,21 @@
 """`remit check`: everything that is wrong or suspicious in the configuration."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import typer
 
 from remit.admin.check import Report, check_declaration
-from remit.admin.declaration import load_declaration
+from remit.admin.declaration import Loaded, load_declaration
 from remit.admin.known_servers import unclaimed_package
 from remit.app import BUILTINS
 from remit.cli.output import EXIT_NO, ConfigFlag, JsonFlag, counted, err, print_json, run
+from remit.cli.servers import is_absent
 from remit.errors import DeclarationError, Problem
 from remit.model.declaration import Declaration
+from remit.model.servers import ServerStatus
 from remit.settings import Settings
 from remit.upstreams.fleet import open_fleet
 
@@ -32,8 +35,10 @@ def check(
     settings = Settings.read(config)
     try:
         loaded = load_declaration(settings.config)
-        offered = run(lambda: _offered(loaded.declaration)) if connect else None
-        report = check_declaration(loaded, offered=offered, environ=os.environ)
+        asked = run(lambda: _ask(loaded.declaration)) if connect else _Asked()
+        report = check_declaration(loaded, offered=asked.offered, environ=os.environ)
+        told = [problem for status in asked.statuses for problem in _told_by(status, loaded)]
+        report = replace(report, warnings=(*report.warnings, *told))
     except DeclarationError as error:
         report = Report(errors=error.problems, warnings=(), roles=0, grants=0)
     if as_json:
@@ -44,16 +49,48 @@ def check(
         raise typer.Exit(EXIT_NO)
 
 
-async def _offered(declaration: Declaration) -> Mapping[str, frozenset[str]]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """What the servers said; nothing was asked by default."""
+
+    offered: Mapping[str, frozenset[str]] | None = None
+    statuses: Sequence[ServerStatus] = ()
+
+
+async def _ask(declaration: Declaration) -> _Asked:
     with err.status("connecting to the servers"):
         async with open_fleet(
             declaration.servers, builtins=BUILTINS, environ=os.environ, unclaimed=unclaimed_package
         ) as fleet:
             await fleet.settled()
-            return {
-                server: frozenset(tool.name for tool in ids)
-                for server, ids in fleet.catalogue.by_server.items()
-            }
+            return _Asked(
+                offered={
+                    server: frozenset(tool.name for tool in ids)
+                    for server, ids in fleet.catalogue.by_server.items()
+                },
+                statuses=fleet.statuses(),
+            )
+
+
+def _told_by(status: ServerStatus, loaded: Loaded) -> Iterator[Problem]:
+    """Give what keeps a server away, and what is odd about its list."""
+    line = loaded.positions.get(f"mcp_servers.{status.name}", 0)
+    if is_absent(status, loaded.declaration):
+        yield Problem(
+            code="server-absent",
+            message=f"server {status.name!r} {status.state.value}: {status.reason}",
+            remedy="repair its entry, or say `enabled: false`",
+            file=loaded.file,
+            line=line,
+        )
+    for note in status.notes:
+        yield Problem(
+            code="server-note",
+            message=f"server {status.name!r}: {note}",
+            remedy="correct its entry, or tell whoever wrote the server",
+            file=loaded.file,
+            line=line,
+        )
 
 
 def _print(report: Report, file: str) -> None:

@@ -2,17 +2,17 @@
 
 import typer
 
-from remit.app import Gateway, open_gateway
+from remit.app import open_gateway
 from remit.cli.output import (
     ConfigFlag,
     JsonFlag,
     as_rows,
     counted,
-    err,
     print_json,
     print_table,
     run,
 )
+from remit.cli.servers import print_absent, settle
 from remit.cli.subjects import SubjectFlag, find_subject
 from remit.settings import Settings
 
@@ -24,9 +24,10 @@ def tools(subject: SubjectFlag, config: ConfigFlag = None, as_json: JsonFlag = F
         print_json(entries)
     else:
         columns = ("server", "tool", "name", "tokens")
-        print_table(columns, as_rows(entries, columns), empty="")
-        total = sum(int(str(entry["tokens"])) for entry in entries)
-        typer.echo(f"\n{counted(len(entries), 'tool')}, about {counted(total, 'token')}")
+        print_table(columns, as_rows(entries, columns), empty="no tools")
+        if entries:
+            total = sum(int(str(entry["tokens"])) for entry in entries)
+            typer.echo(f"\n{counted(len(entries), 'tool')}, about {counted(total, 'token')}")
     if note:
         typer.echo(note, err=True)
 
@@ -35,6 +36,7 @@ async def _listed(settings: Settings, subject: str) -> tuple[list[dict[str, obje
     async with open_gateway(settings, author="") as gateway:
         principal = await find_subject(gateway.installation, subject)
         await settle(gateway)
+        print_absent(gateway)
         listing = gateway.listing
         entries: list[dict[str, object]] = [
             {
@@ -46,9 +48,3 @@ async def _listed(settings: Settings, subject: str) -> tuple[list[dict[str, obje
             for tool in listing.visible(principal, None)
         ]
         return entries, listing.instructions(principal, None)
-
-
-async def settle(gateway: Gateway) -> None:
-    """Wait until every server is up or has failed, with a spinner on a terminal."""
-    with err.status("connecting to the servers"):
-        await gateway.fleet.settled()

@@ -1,0 +1,29 @@
+"""Waiting for servers, and saying which are away and why."""
+
+import typer
+
+from remit.app import Gateway
+from remit.cli.output import err
+from remit.model.declaration import Declaration
+from remit.model.servers import ServerState, ServerStatus
+
+
+async def settle(gateway: Gateway) -> None:
+    """Wait until every server is up or has failed, with a spinner on a terminal."""
+    with err.status("connecting to the servers"):
+        await gateway.fleet.settled()
+
+
+def is_absent(status: ServerStatus, declaration: Declaration) -> bool:
+    """Whether a server should be up and is not."""
+    return declaration.servers[status.name].enabled and status.state is not ServerState.READY
+
+
+def print_absent(gateway: Gateway) -> None:
+    """Print a line on standard error for each server that should be up and is not."""
+    declaration = gateway.installation.policy.declaration
+    for status in gateway.fleet.statuses():
+        if is_absent(status, declaration):
+            typer.echo(
+                f"note: server {status.name!r} {status.state.value}: {status.reason}", err=True
+            )
