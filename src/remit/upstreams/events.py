@@ -90,5 +90,5 @@ async def events_of(answer: HttpAnswer, longest: int) -> AsyncGenerator[Event]:
 
 def is_event_stream(answer: HttpAnswer) -> bool:
     """Whether the body of an answer is a stream of events."""
-    kind = answer.headers.get("Content-Type", "")
+    kind = answer.headers.get("content-type", "")
     return kind.partition(";")[0].strip().lower() == EVENT_STREAM

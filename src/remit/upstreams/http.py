@@ -1,21 +1,28 @@
-"""The HTTP that upstreams need, as a small port, and its implementation on aiohttp."""
+"""The HTTP that upstreams need, as a small port, and what its implementations have in common.
+
+`relay.py` serves everything that is called often; `http_aiohttp.py` serves the old SSE transport.
+"""
 
 import os
+import socket
+import ssl
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from http import HTTPStatus
 from typing import Protocol
 from urllib.parse import urljoin, urlsplit
 
-import aiohttp
+from remit.errors import UpstreamUnavailable
 
-from remit.errors import UpstreamProtocolError, UpstreamUnavailable
-from remit.model.servers import ServerConfig
+CONNECTING = 10.0
+"""Seconds that a connection may take to open."""
 
-_CONNECTING = 10.0
-_MOST_REDIRECTS = 3
-_STREAMS = 2
+STREAMS = 2
 """Connections beside those of calls: the notifications' stream, and a list being read."""
+
+MOST_REDIRECTS = 3
+USER_AGENT = "remit"
+
+_DEFAULT_PORTS = {"https": 443, "http": 80}
 _KEEPING_METHOD = (307, 308)
 _REDIRECTS = range(300, 400)
 
@@ -30,7 +37,7 @@ class HttpAnswer(Protocol):
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """Its header fields; names in any letter case."""
+        """Its header fields, found by names in lower case."""
         ...
 
     async def read(self) -> bytes:
@@ -45,7 +52,28 @@ class HttpAnswer(Protocol):
         """Give the body as it arrives.
 
         Raises:
-            UpstreamUnavailable: It broke off.
+            UpstreamError: It broke off, or cannot be decoded.
+        """
+        ...
+
+    def close(self) -> None:
+        """Give up what has not arrived yet; to be called at the end in any case."""
+        ...
+
+
+class HttpRequest(Protocol):
+    """A request of which only the body, and perhaps some header fields, vary."""
+
+    async def send(self, body: bytes = b"", headers: Mapping[str, str] = ...) -> HttpAnswer:
+        """Send it, following redirects that stay on the same origin.
+
+        Args:
+            body: The whole of it.
+            headers: Fields of this one alone.
+
+        Raises:
+            UpstreamUnavailable: There is no answer. Its `sent` tells whether the request may have
+                arrived; a POST is never sent twice.
         """
         ...
 
@@ -53,96 +81,13 @@ class HttpAnswer(Protocol):
 class HttpExchange(Protocol):
     """Sends requests to one server over kept connections."""
 
-    def exchange(
-        self, method: str, headers: Mapping[str, str], body: bytes = b"", *, url: str = ""
-    ) -> AbstractAsyncContextManager[HttpAnswer]:
-        """Send a request, to the server's own URL unless *url* names another one.
-
-        Leaving the context before the body is read gives the exchange up.
+    def prepare(self, method: str, headers: Mapping[str, str], *, url: str = "") -> HttpRequest:
+        """Return a request, to the server's own URL unless *url* names another one there.
 
         Raises:
-            UpstreamUnavailable: There is no answer. Its `sent` tells whether the request may have
-                arrived.
+            UpstreamUnavailable: It cannot be sent: a URL or a header makes no sense.
         """
         ...
-
-
-@asynccontextmanager
-async def open_aiohttp(
-    config: ServerConfig, url: str, headers: Mapping[str, str]
-) -> AsyncGenerator[HttpExchange]:
-    """Give an exchange with the server at *url*; *headers* go with every request."""
-    async with aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(limit=config.max_concurrency + _STREAMS),
-        cookie_jar=aiohttp.DummyCookieJar(),
-        timeout=aiohttp.ClientTimeout(total=None, sock_connect=_CONNECTING),
-        headers={"User-Agent": "remit", **headers},
-        raise_for_status=False,
-    ) as session:
-        yield AiohttpExchange(session, url, config.max_message)
-
-
-class AiohttpExchange:
-    """An exchange over one `aiohttp.ClientSession`."""
-
-    def __init__(self, session: aiohttp.ClientSession, url: str, max_message: int) -> None:
-        self._session = session
-        self._url = url
-        self._max_message = max_message
-
-    @asynccontextmanager
-    async def exchange(
-        self, method: str, headers: Mapping[str, str], body: bytes = b"", *, url: str = ""
-    ) -> AsyncGenerator[HttpAnswer]:
-        """Send a request, following redirects that stay on the same origin."""
-        response = await self._send(method, url or self._url, headers, body)
-        async with response:
-            yield AiohttpAnswer(response, self._max_message)
-
-    async def _send(
-        self, method: str, url: str, headers: Mapping[str, str], body: bytes
-    ) -> aiohttp.ClientResponse:
-        for _ in range(_MOST_REDIRECTS):
-            try:
-                response = await self._session.request(
-                    method, url, headers=headers, data=body or None, allow_redirects=False
-                )
-            except (aiohttp.ClientError, TimeoutError, ValueError) as error:
-                raise _unavailable(error, url) from error
-            if response.status not in _REDIRECTS:
-                return response
-            response.release()
-            url = _redirected(response, url)
-        raise UpstreamUnavailable(f"redirects more than {_MOST_REDIRECTS} times")
-
-
-class AiohttpAnswer:
-    """An answer of aiohttp."""
-
-    def __init__(self, response: aiohttp.ClientResponse, max_message: int) -> None:
-        self._response = response
-        self._max_message = max_message
-        self.status = response.status
-        self.headers: Mapping[str, str] = response.headers
-
-    async def read(self) -> bytes:
-        """Return the whole body."""
-        parts: list[bytes] = []
-        size = 0
-        async for part in self.chunks():
-            size += len(part)
-            if size > self._max_message:
-                raise UpstreamProtocolError("answered with more bytes than its max_message")
-            parts.append(part)
-        return parts[0] if len(parts) == 1 else b"".join(parts)
-
-    async def chunks(self) -> AsyncGenerator[bytes]:
-        """Give the body as it arrives."""
-        try:
-            async for part in self._response.content.iter_any():
-                yield part
-        except (aiohttp.ClientError, TimeoutError) as error:
-            raise UpstreamUnavailable("broke off its answer", sent=True) from error
 
 
 def is_same_origin(one: str, other: str) -> bool:
@@ -156,53 +101,81 @@ def place(url: str) -> str:
     return f"{host}:{port}"
 
 
+def redirected(status: int, location: str, url: str) -> str | None:
+    """Return where an answer sends its request to *url* on, or None when it is no redirect.
+
+    Raises:
+        UpstreamUnavailable: It must not be followed.
+    """
+    if status not in _REDIRECTS:
+        return None
+    target = urljoin(url, location)
+    if status not in _KEEPING_METHOD or not is_same_origin(target, url):
+        # Following it would hand our credentials, or the arguments, to somebody else.
+        raise UpstreamUnavailable(
+            f"redirects to {place(target)} ({status}); give its final URL instead"
+        )
+    return target
+
+
+def too_many_redirects() -> UpstreamUnavailable:
+    """Return the error of a request that is sent on and on."""
+    return UpstreamUnavailable(f"redirects more than {MOST_REDIRECTS} times")
+
+
+def unusable() -> UpstreamUnavailable:
+    """Return the error of a request that cannot be put into words of HTTP."""
+    return UpstreamUnavailable("has a URL or a header that cannot be used")
+
+
+def unreachable(error: BaseException, where: str) -> UpstreamUnavailable:
+    """Return why there is no connection to *where*, a `host:port`."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return UpstreamUnavailable(f"shows a certificate that does not hold for {where}")
+    if isinstance(error, ssl.SSLError):
+        return UpstreamUnavailable(f"cannot be reached at {where}: it does not speak TLS as we do")
+    if isinstance(error, socket.gaierror):
+        return UpstreamUnavailable(f"cannot be reached: no such host as {where}")
+    number = error.errno if isinstance(error, OSError) else None
+    if number is None and isinstance(error, TimeoutError):
+        return UpstreamUnavailable(f"cannot be reached at {where}: no answer to connecting")
+    reason = os.strerror(number).lower() if number else type(error).__name__
+    return UpstreamUnavailable(f"cannot be reached at {where}: {reason}")
+
+
+def no_http(where: str) -> UpstreamUnavailable:
+    """Return the error of an answer that cannot be parsed."""
+    return UpstreamUnavailable(f"answers at {where} with what is no HTTP", sent=True)
+
+
+def broken(where: str) -> UpstreamUnavailable:
+    """Return the error of a connection that was lost before the answer came."""
+    return UpstreamUnavailable(f"broke the connection to {where}", sent=True)
+
+
+def broken_off() -> UpstreamUnavailable:
+    """Return the error of a body that is not whole."""
+    return UpstreamUnavailable("broke off its answer", sent=True)
+
+
+def status_error(status: int) -> UpstreamUnavailable | None:
+    """Return what an HTTP status means for a request, or None when it was accepted."""
+    if status < HTTPStatus.BAD_REQUEST:
+        return None
+    if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+        return UpstreamUnavailable(
+            f"refused our credentials (HTTP {status}): check its headers and bearer_token_env_var"
+        )
+    # What a server refuses as the client's fault, it has not run.
+    return UpstreamUnavailable(
+        f"answered HTTP {status}", sent=status >= HTTPStatus.INTERNAL_SERVER_ERROR
+    )
+
+
 def _origin(url: str) -> tuple[str, str, int]:
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
         return "", "", 0
-    return parts.scheme, parts.hostname or "", port or {"https": 443}.get(parts.scheme, 80)
-
-
-def _redirected(response: aiohttp.ClientResponse, url: str) -> str:
-    target = urljoin(url, response.headers.get("Location", ""))
-    if response.status not in _KEEPING_METHOD or not is_same_origin(target, url):
-        # Following it would hand our credentials, or the arguments, to somebody else.
-        raise UpstreamUnavailable(
-            f"redirects to {place(target)} ({response.status}); give its final URL instead"
-        )
-    return target
-
-
-def _unavailable(error: Exception, url: str) -> UpstreamUnavailable:
-    where = place(url)
-    if isinstance(error, aiohttp.ClientConnectorCertificateError):
-        return UpstreamUnavailable(f"shows a certificate that does not hold for {where}")
-    if isinstance(error, aiohttp.ClientSSLError):
-        return UpstreamUnavailable(f"cannot be reached at {where}: it does not speak TLS as we do")
-    if isinstance(error, aiohttp.ClientConnectorDNSError):
-        return UpstreamUnavailable(f"cannot be reached: no such host as {where}")
-    if isinstance(error, aiohttp.ClientConnectorError):
-        number = error.os_error.errno
-        reason = os.strerror(number).lower() if number else type(error.os_error).__name__
-        return UpstreamUnavailable(f"cannot be reached at {where}: {reason}")
-    if isinstance(error, aiohttp.ConnectionTimeoutError):
-        return UpstreamUnavailable(f"cannot be reached at {where}: no answer to connecting")
-    if isinstance(error, (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError, ValueError)):
-        return UpstreamUnavailable("has a URL or a header that cannot be used")
-    return UpstreamUnavailable(f"broke the connection to {where}", sent=True)
-
-
-def status_error(status: int) -> UpstreamUnavailable | None:
-    """Return what an HTTP status means for a request, or None when it was accepted."""
-    if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
-        return UpstreamUnavailable(
-            f"refused our credentials (HTTP {status}): check its headers and bearer_token_env_var"
-        )
-    if status < HTTPStatus.BAD_REQUEST:
-        return None
-    # What a server refuses as the client's fault, it has not run.
-    return UpstreamUnavailable(
-        f"answered HTTP {status}", sent=status >= HTTPStatus.INTERNAL_SERVER_ERROR
-    )
+    return parts.scheme, parts.hostname or "", port or _DEFAULT_PORTS.get(parts.scheme, 80)

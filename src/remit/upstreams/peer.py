@@ -2,9 +2,10 @@
 
 import itertools
 from collections.abc import Mapping
-from contextlib import aclosing, suppress
+from contextlib import aclosing, closing, suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from types import MappingProxyType
 
 import anyio
 from anyio.abc import TaskGroup
@@ -12,7 +13,7 @@ from anyio.abc import TaskGroup
 from remit.errors import UpstreamError, UpstreamProtocolError, UpstreamUnavailable
 from remit.upstreams.channel import TOOLS_CHANGED, result_of
 from remit.upstreams.events import EVENT_STREAM, Event, events_of, is_event_stream
-from remit.upstreams.http import HttpAnswer, HttpExchange, status_error
+from remit.upstreams.http import HttpAnswer, HttpExchange, HttpRequest, status_error
 from remit.upstreams.lines import TooLong
 from remit.upstreams.session import Setup
 from remit.upstreams.wire import (
@@ -24,8 +25,17 @@ from remit.upstreams.wire import (
     salvaged_id,
 )
 
-_POST = {"Content-Type": "application/json", "Accept": f"application/json, {EVENT_STREAM}"}
-_GET = {"Accept": EVENT_STREAM, "Cache-Control": "no-store"}
+_NO_FIELDS: Mapping[str, str] = MappingProxyType({})
+_FIELDS: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {
+        "POST": {
+            "Content-Type": "application/json",
+            "Accept": f"application/json, {EVENT_STREAM}",
+        },
+        "GET": {"Accept": EVENT_STREAM, "Cache-Control": "no-store"},
+        "DELETE": {},
+    }
+)
 _CREDENTIALS = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
 _POSTING_LATER = 5.0
 _SHOWN = 1000
@@ -67,39 +77,60 @@ class HttpPeer:
     """The far end of one streamable HTTP connection.
 
     Attributes:
-        headers: What every request carries beside its own: the session, the revision.
+        session: What every request of the session carries beside its own: its id, the revision.
     """
 
     def __init__(self, setup: Setup, exchange: HttpExchange, tasks: TaskGroup) -> None:
-        self.headers: Mapping[str, str] = {}
+        self.session: Mapping[str, str] = {}
         self._exchange = exchange
         self._tasks = tasks
         self._max_message = setup.config.max_message
         self._signals = setup.signals
         self._transcript = setup.transcript
         self._ids = itertools.count(1)
+        self._in_session = self.prepare("POST", {})
 
     def next_id(self) -> int:
         """Return an id that no request before had."""
         return next(self._ids)
 
+    def prepare(self, method: str, headers: Mapping[str, str]) -> HttpRequest:
+        """Return a request with these fields beside those that every one of its method has.
+
+        Raises:
+            UpstreamUnavailable: They cannot be sent.
+        """
+        return self._exchange.prepare(method, {**_FIELDS[method], **headers})
+
+    def enter(self, session: Mapping[str, str]) -> None:
+        """Let all that follows be part of a session.
+
+        Raises:
+            UpstreamUnavailable: Its fields cannot be sent.
+        """
+        self._in_session = self.prepare("POST", session)
+        self.session = session
+
     async def post(
         self,
         frame: bytes,
-        headers: Mapping[str, str],
         *,
         number: int | None = None,
-        in_session: bool = True,
+        request: HttpRequest | None = None,
+        headers: Mapping[str, str] = _NO_FIELDS,
     ) -> Reply:
-        """Send a frame and return what came back; *number* is the id that its answer has.
+        """Send a frame and return what came back.
 
-        The request that opens a session is not part of one (`in_session`).
+        Args:
+            frame: The message.
+            number: The id that its answer has; None when there is none.
+            request: What carries it, unless it is simply part of the session.
+            headers: Fields of this one alone.
 
         Raises:
             UpstreamError: Nothing whole came back.
         """
-        sent = {**_POST, **(self.headers if in_session else {}), **headers}
-        async with self._exchange.exchange("POST", sent, frame) as answer:
+        with closing(await (request or self._in_session).send(frame, headers)) as answer:
             if number is not None and answer.status == HTTPStatus.OK and is_event_stream(answer):
                 message = await self._answer_in_stream(answer, number)
                 return Reply(status=answer.status, headers=answer.headers, message=message)
@@ -114,7 +145,7 @@ class HttpPeer:
         if not self._tasks.cancel_scope.cancel_called:
             self._tasks.start_soon(self._post_quietly, frame)
 
-    async def follow(self, method: str, headers: Mapping[str, str], body: bytes = b"") -> int:
+    async def follow(self, request: HttpRequest, body: bytes = b"") -> int:
         """Read a stream of notifications to its end.
 
         Returns:
@@ -123,8 +154,7 @@ class HttpPeer:
         Raises:
             UpstreamUnavailable: It broke off.
         """
-        sent = {**(_POST if body else _GET), **self.headers, **headers}
-        async with self._exchange.exchange(method, sent, body) as answer:
+        with closing(await request.send(body)) as answer:
             if answer.status == HTTPStatus.OK and not is_event_stream(answer):
                 return HTTPStatus.METHOD_NOT_ALLOWED
             if answer.status == HTTPStatus.OK:
@@ -136,12 +166,11 @@ class HttpPeer:
     async def delete(self) -> None:
         """Give the session up, if the server has such a thing."""
         with suppress(UpstreamError):
-            async with self._exchange.exchange("DELETE", self.headers):
-                pass
+            (await self.prepare("DELETE", self.session).send()).close()
 
     async def _post_quietly(self, frame: bytes) -> None:
         with suppress(UpstreamError), anyio.move_on_after(_POSTING_LATER):
-            await self.post(frame, {})
+            await self.post(frame)
 
     async def _answer_in_stream(self, answer: HttpAnswer, number: int) -> Envelope:
         async with aclosing(events_of(answer, self._max_message)) as events:

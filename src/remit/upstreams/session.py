@@ -10,6 +10,7 @@ from remit.model.servers import ServerConfig
 from remit.upstreams.environment import ResolvedServer
 from remit.upstreams.era import Era
 from remit.upstreams.transcript import Transcript
+from remit.upstreams.trust import Trust
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,5 +133,6 @@ class Setup:
     resolved: ResolvedServer
     transcript: Transcript
     signals: Signals
+    trust: Trust
     is_legacy: bool = False
     make_builtin: Callable[[], BuiltinServer] | None = None

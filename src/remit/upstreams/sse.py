@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, closing
 from urllib.parse import urljoin
 
 import anyio
@@ -13,7 +13,8 @@ from remit.upstreams.background import open_background
 from remit.upstreams.channel import Channel, ChannelSession
 from remit.upstreams.events import EVENT_STREAM, Event, events_of, is_event_stream
 from remit.upstreams.handshake import initialize
-from remit.upstreams.http import HttpExchange, is_same_origin, open_aiohttp, status_error
+from remit.upstreams.http import HttpExchange, is_same_origin, status_error
+from remit.upstreams.http_aiohttp import open_aiohttp
 from remit.upstreams.session import Session, Setup
 
 _POSTING = 30.0
@@ -69,7 +70,7 @@ class _Stream:
             self._end(error)
 
     async def _read(self) -> None:
-        async with self._exchange.exchange("GET", _STREAM) as answer:
+        with closing(await self._exchange.prepare("GET", _STREAM).send()) as answer:
             if not is_event_stream(answer):
                 raise status_error(answer.status) or UpstreamUnavailable(
                     "does not answer with an event stream; is `transport: http` meant?"
@@ -114,9 +115,8 @@ class _Stream:
             await before.wait()
         try:
             with anyio.fail_after(_POSTING):
-                async with self._exchange.exchange(
-                    "POST", _POST, frame, url=self._endpoint
-                ) as answer:
+                request = self._exchange.prepare("POST", _POST, url=self._endpoint)
+                with closing(await request.send(frame)) as answer:
                     await answer.read()
                     problem = status_error(answer.status)
         except UpstreamError as error:

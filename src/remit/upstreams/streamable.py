@@ -5,7 +5,7 @@ legacy: initialize ──▶ session ──(404, or 400 about the session)──
         by whichever caller comes first, for all
 """
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from http import HTTPStatus
 
@@ -23,8 +23,9 @@ from remit.upstreams.background import open_background
 from remit.upstreams.channel import call_parts, cursor_part, error_code
 from remit.upstreams.era import INITIALIZE, Era, announces_changes, is_modern_answer
 from remit.upstreams.handshake import DISCOVER, LISTEN, LISTEN_PARTS, is_modern_verdict
-from remit.upstreams.http import open_aiohttp, status_error
+from remit.upstreams.http import HttpRequest, status_error
 from remit.upstreams.peer import HttpPeer, Reply
+from remit.upstreams.relay import open_relay
 from remit.upstreams.session import Session, Setup, ToolCall
 from remit.upstreams.wire import notification_frame, request_frame
 
@@ -48,7 +49,7 @@ async def open_http(setup: Setup) -> AsyncGenerator[Session]:
     """
     resolved = setup.resolved
     async with (
-        open_aiohttp(setup.config, resolved.url, resolved.headers) as exchange,
+        open_relay(setup.config, resolved.url, resolved.headers, trust=setup.trust) as exchange,
         open_background() as tasks,
     ):
         peer = HttpPeer(setup, exchange, tasks)
@@ -73,11 +74,14 @@ class ModernHttp:
     def __init__(self, peer: HttpPeer) -> None:
         self._peer = peer
         self._announces_changes = False
+        self._era = Era.modern()
+        self._lists = self._prepare("tools/list")
+        self._calls = self._prepare("tools/call")
 
     @property
     def era(self) -> Era:
         """The protocol revision that both sides speak."""
-        return Era.modern()
+        return self._era
 
     async def discover(self) -> bool:
         """Return whether the server is modern.
@@ -88,8 +92,9 @@ class ModernHttp:
         number = self._peer.next_id()
         reply = None
         with anyio.move_on_after(_PROBE):
-            frame = request_frame(number, DISCOVER, self.era.params(b""))
-            reply = await self._peer.post(frame, self._headers(DISCOVER), number=number)
+            frame = request_frame(number, DISCOVER, self._era.params(b""))
+            request = self._prepare(DISCOVER)
+            reply = await self._peer.post(frame, number=number, request=request)
         if reply is None:
             return False
         try:
@@ -105,32 +110,36 @@ class ModernHttp:
 
     async def list_page(self, cursor: str | None, /) -> bytes:
         """Return one page of `tools/list`; None asks for the first."""
-        params = self.era.params(cursor_part(cursor))
-        return await self._ask("tools/list", params, self._headers("tools/list"))
+        number = self._peer.next_id()
+        frame = request_frame(number, "tools/list", self._era.params(cursor_part(cursor)))
+        return (await self._peer.post(frame, number=number, request=self._lists)).result()
 
     async def call(self, call: ToolCall, /) -> bytes:
         """Run a tool; a caller that leaves drops the exchange, which cancels it."""
-        headers = self._headers("tools/call")
-        headers[MCP_NAME_HEADER] = encode_header_value(call.name)
-        params = self.era.params(call_parts(call), call.meta)
-        return await self._ask("tools/call", params, {**call.headers, **headers})
+        number = self._peer.next_id()
+        params = self._era.params(call_parts(call), call.meta)
+        headers = {**call.headers, MCP_NAME_HEADER: encode_header_value(call.name)}
+        reply = await self._peer.post(
+            request_frame(number, "tools/call", params),
+            number=number,
+            request=self._calls,
+            headers=headers,
+        )
+        return reply.result()
 
     async def listen(self) -> None:
         """Follow the server's notifications, if it promised any."""
+        request = self._prepare(LISTEN)
         while self._announces_changes:
             number = self._peer.next_id()
-            frame = request_frame(number, LISTEN, self.era.params(LISTEN_PARTS))
+            frame = request_frame(number, LISTEN, self._era.params(LISTEN_PARTS))
             with suppress(UpstreamError):
-                await self._peer.follow("POST", self._headers(LISTEN), frame)
+                await self._peer.follow(request, frame)
             await anyio.sleep(LISTEN_PAUSE)
 
-    async def _ask(self, method: str, params: bytes, headers: Mapping[str, str]) -> bytes:
-        number = self._peer.next_id()
-        frame = request_frame(number, method, params)
-        return (await self._peer.post(frame, headers, number=number)).result()
-
-    def _headers(self, method: str) -> dict[str, str]:
-        return {MCP_PROTOCOL_VERSION_HEADER: self.era.version, MCP_METHOD_HEADER: method}
+    def _prepare(self, method: str) -> HttpRequest:
+        headers = {MCP_PROTOCOL_VERSION_HEADER: self._era.version, MCP_METHOD_HEADER: method}
+        return self._peer.prepare("POST", headers)
 
 
 class LegacyHttp:
@@ -155,24 +164,28 @@ class LegacyHttp:
         """
         number = self._peer.next_id()
         frame = request_frame(number, "initialize", b"{%s}" % INITIALIZE)
-        reply = await self._peer.post(frame, {}, number=number, in_session=False)
+        # What opens a session is not part of one.
+        request = self._peer.prepare("POST", {})
+        reply = await self._peer.post(frame, number=number, request=request)
         if reply.status in _NOT_THIS_TRANSPORT and reply.message is None:
             raise UpstreamUnavailable(
                 f"answered HTTP {reply.status} to `initialize`; "
                 "check its url, or say `transport: sse` if that is what it speaks"
             )
         self._era = Era.agreed(reply.result())
-        session = reply.headers.get(SESSION_HEADER)
-        self._peer.headers = {
-            MCP_PROTOCOL_VERSION_HEADER: self._era.version,
-            **({SESSION_HEADER: session} if session else {}),
-        }
+        session = reply.headers.get(SESSION_HEADER.lower())
+        self._peer.enter(
+            {
+                MCP_PROTOCOL_VERSION_HEADER: self._era.version,
+                **({SESSION_HEADER: session} if session else {}),
+            }
+        )
         self._opened += 1
-        await self._peer.post(notification_frame("notifications/initialized"), {})
+        await self._peer.post(notification_frame("notifications/initialized"))
 
     async def close(self) -> None:
         """Tell the server that the session is not needed any more."""
-        if SESSION_HEADER in self._peer.headers:
+        if SESSION_HEADER in self._peer.session:
             await self._peer.delete()
 
     async def list_page(self, cursor: str | None, /) -> bytes:
@@ -187,10 +200,10 @@ class LegacyHttp:
         """Follow the server's notifications, if it offers a stream of them."""
         while True:
             try:
-                status = await self._peer.follow("GET", {})
+                status = await self._peer.follow(self._peer.prepare("GET", self._peer.session))
             except UpstreamError:
                 status = HTTPStatus.OK
-            if status == HTTPStatus.METHOD_NOT_ALLOWED or SESSION_HEADER not in self._peer.headers:
+            if status == HTTPStatus.METHOD_NOT_ALLOWED or SESSION_HEADER not in self._peer.session:
                 return
             await anyio.sleep(LISTEN_PAUSE)
 
@@ -214,7 +227,7 @@ class LegacyHttp:
     async def _post(self, method: str, params: bytes) -> Reply:
         number = self._peer.next_id()
         try:
-            return await self._peer.post(request_frame(number, method, params), {}, number=number)
+            return await self._peer.post(request_frame(number, method, params), number=number)
         except anyio.get_cancelled_exc_class():
             # Unlike in the modern era, a dropped exchange cancels nothing.
             reason = b'{"requestId":%d,"reason":"the caller no longer waits"}' % number
@@ -222,7 +235,7 @@ class LegacyHttp:
             raise
 
     def _is_session_lost(self, reply: Reply) -> bool:
-        if SESSION_HEADER not in self._peer.headers:
+        if SESSION_HEADER not in self._peer.session:
             return False
         if reply.status == HTTPStatus.NOT_FOUND:
             return not _is_method_unknown(reply)

@@ -8,6 +8,7 @@ from anyio.abc import TaskGroup
 
 from remit.model.servers import ServerConfig
 from remit.upstreams.session import BuiltinServer
+from remit.upstreams.trust import Trust
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,3 +55,4 @@ class Surroundings:
     slots: anyio.Semaphore
     tasks: TaskGroup
     pace: Pace
+    trust: Trust = field(default_factory=Trust)

@@ -273,6 +273,7 @@ class Upstream:
             resolved=resolved,
             transcript=self._transcript,
             signals=signals,
+            trust=self._around.trust,
             is_legacy=is_legacy,
             make_builtin=None if make is None else partial(make, resolved.args),
         )

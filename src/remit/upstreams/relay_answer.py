@@ -1,0 +1,164 @@
+"""An answer of the relay: filled by its connection, read by one task."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping
+from typing import Protocol
+
+from remit.errors import UpstreamError, UpstreamProtocolError
+from remit.upstreams.relay_coding import decoder_of
+
+MOST_UNREAD = 256 * 1024
+"""Bytes that may wait for a slow reader before the server is made to wait."""
+
+
+class Source(Protocol):
+    """Where an answer comes from."""
+
+    def resume(self) -> None:
+        """Let more bytes come."""
+        ...
+
+    def give_up(self) -> None:
+        """Break the connection, since nobody will read the rest."""
+        ...
+
+
+class RelayAnswer:
+    """What one request is answered with.
+
+    Attributes:
+        status: Its status code; 0 until the head has arrived.
+        headers: Its header fields by names in lower case; the first of several counts.
+    """
+
+    __slots__ = (
+        "_is_complete",
+        "_is_wanted_whole",
+        "_max_message",
+        "_parts",
+        "_problem",
+        "_size",
+        "_source",
+        "_waiter",
+        "headers",
+        "status",
+    )
+
+    def __init__(self, source: Source, max_message: int) -> None:
+        self.status = 0
+        self.headers: Mapping[str, str] = {}
+        self._source = source
+        self._max_message = max_message
+        self._parts: list[bytes] = []
+        self._size = 0
+        self._is_complete = False
+        self._is_wanted_whole = False
+        self._problem: UpstreamError | None = None
+        self._waiter: asyncio.Future[None] | None = None
+
+    async def head(self) -> None:
+        """Wait for the head.
+
+        Raises:
+            UpstreamError: None will come.
+        """
+        while not self.status:
+            await self._more()
+
+    async def read(self) -> bytes:
+        """Return the whole body."""
+        if not self._is_complete:
+            self._is_wanted_whole = True
+            while not self._is_complete:
+                self._check_size(self._size)
+                self._source.resume()
+                await self._more()
+        self._check_size(self._size)
+        body = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
+        coding = self.headers.get("content-encoding")
+        return body if coding is None else self._decoded(body, coding)
+
+    async def chunks(self) -> AsyncGenerator[bytes]:
+        """Give the body as it arrives."""
+        decoder = decoder_of(self.headers.get("content-encoding", ""))
+        while self._parts or not self._is_complete:
+            if not self._parts:
+                await self._more()
+                continue
+            data = b"".join(self._parts)
+            self._parts, self._size = [], 0
+            self._source.resume()
+            if decoder is None:
+                yield data
+                continue
+            for piece in decoder.feed(data):
+                yield piece
+        if decoder is not None:
+            decoder.finish()
+
+    def close(self) -> None:
+        """Give up what has not arrived yet."""
+        if not self._is_complete and self._problem is None:
+            self._source.give_up()
+
+    # What follows is for the connection.
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no more should come before some has been read."""
+        return self._size > (self._max_message if self._is_wanted_whole else MOST_UNREAD)
+
+    def begin(self, status: int, headers: Mapping[str, str]) -> None:
+        """Take the head."""
+        self.status = status
+        self.headers = headers
+
+    def add(self, data: bytes) -> None:
+        """Take a piece of the body."""
+        self._parts.append(data)
+        self._size += len(data)
+
+    def complete(self) -> None:
+        """Take note that this is all."""
+        self._is_complete = True
+        self.stir()
+
+    def fail(self, problem: UpstreamError) -> None:
+        """Take note that no more will come, although more should."""
+        self._problem = problem
+        self.stir()
+
+    def stir(self) -> None:
+        """Wake the reader if what it waits for is there."""
+        waiter = self._waiter
+        if waiter is None or waiter.done():
+            return
+        if self._is_wanted_whole:
+            is_due = self._is_complete or self._problem is not None or self.is_full
+        else:
+            is_due = self.status != 0 or self._problem is not None
+        if is_due:
+            waiter.set_result(None)
+
+    async def _more(self) -> None:
+        if self._problem is not None:
+            raise self._problem
+        self._waiter = asyncio.get_running_loop().create_future()
+        await self._waiter
+
+    def _check_size(self, size: int) -> None:
+        if size > self._max_message:
+            raise UpstreamProtocolError("answered with more bytes than its max_message")
+
+    def _decoded(self, body: bytes, coding: str) -> bytes:
+        decoder = decoder_of(coding)
+        if decoder is None:
+            return body
+        parts: list[bytes] = []
+        size = 0
+        for piece in decoder.feed(body):
+            parts.append(piece)
+            size += len(piece)
+            self._check_size(size)
+        decoder.finish()
+        return b"".join(parts)
