@@ -33,7 +33,8 @@ def gateways(folder: Path) -> Generator[Serve]:
         for running in started:
             running.stop()
     for running in started:
-        assert "Traceback" not in running.log.read_text()
+        written = running.log.read_text()
+        assert "Traceback" not in written, written
 
 
 @pytest.fixture

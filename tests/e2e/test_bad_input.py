@@ -192,8 +192,10 @@ def test_an_empty_list_says_which_servers_are_missing(tmp_path: Path, broken: st
     done = run_remit("tools", "--as", "role:lonely", "--json", folder=tmp_path)
 
     assert (done.returncode, done.stdout) == (0, "[]\n")
-    assert done.stderr.startswith("Not connected at the moment: missing, sleeper.")
+    assert "Not connected at the moment: missing, sleeper." in done.stderr
     assert "empty until a server above is back" in done.stderr
+    assert "'no-such-program-anywhere' was not found" in done.stderr
+    assert "within 1 seconds" in done.stderr
     assert mentioning(broken) == set()
 
 
