@@ -1,5 +1,6 @@
 """What the check needs besides arguments: a schema that compiles, a server that is up, time."""
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 import structlog.testing
 from tests.calls.worlds import OPEN, Listener, authorized, declared, tool, world_with
 
+from remit.calls.schema_cost import evaluations
 from remit.calls.validate import MOST_COMPILED, ServerSource, Validator
 from remit.errors import BadCall, UpstreamUnavailable
 from remit.model.servers import ServerConfig, ToolSettings
@@ -44,6 +46,64 @@ def test_a_schema_that_cannot_be_compiled_leaves_the_check_to_the_server(schema:
     assert entry["error"] not in ("", "None")
     with pytest.raises(BadCall, match="must be a JSON object"):
         world.validate(authorized(world, b"[]"))
+
+
+def doubling(steps: int, last: object) -> dict[str, Any]:
+    """Return a schema of *steps* steps that applies its last part two to that power times."""
+    parts: dict[str, Any] = {
+        f"s{step}": {"allOf": [{"$ref": f"#/$defs/s{step + 1}"}] * 2} for step in range(steps)
+    }
+    return {"$defs": {**parts, f"s{steps}": last}, "$ref": "#/$defs/s0"}
+
+
+def test_a_schema_that_would_take_for_ever_leaves_the_check_to_the_server() -> None:
+    # A check that has begun cannot be stopped, and it stops everything else.
+    world = world_with(tool("s", "t", doubling(60, {"required": ["a"]})))
+
+    with structlog.testing.capture_logs() as logged:
+        world.validate(authorized(world, b"{}"))
+
+    assert [entry["event"] for entry in logged] == ["input schema takes too long to be checked"]
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        doubling(6, {"required": ["a"]}),
+        {"required": ["a"], "properties": {"children": {"items": {"$ref": "#"}}}},
+        {"required": ["a"], "properties": {"x": {"$recursiveRef": "#"}}},
+        {"$defs": {"n": {"$anchor": "n", "required": ["a"]}}, "$ref": "#n"},
+        {
+            "properties": {"~%": {"enum": [{"$ref": "#/nowhere"}]}},
+            "$ref": "#/x~1y%20/0",
+            "x/y ": [{"required": ["a"]}],
+        },
+    ],
+)
+def test_a_schema_with_references_is_checked(schema: dict[str, Any]) -> None:
+    world = world_with(tool("s", "t", schema))
+
+    with pytest.raises(BadCall, match="required"):
+        world.validate(authorized(world, b"{}"))
+
+
+@pytest.mark.parametrize(
+    ("schema", "count"),
+    [
+        (True, 1),
+        ({"$ref": "#"}, math.inf),
+        ({"allOf": [{"$ref": "#/nowhere"}]}, math.inf),
+        ({"not": {"if": {"$ref": "#/not"}}}, math.inf),
+        ({"properties": {"definitions": {"anyOf": [True, True]}}}, 4),
+        ({"dependentSchemas": {"a": {"$ref": "#"}}}, math.inf),
+        ({"patternProperties": {"a": {"$ref": "#"}}}, 3),
+        ({"$id": "x:y", "properties": {"a": {"$ref": "x:y"}}}, 4),
+        ({"definitions": {"a": True, "b": True}, "const": {"a": 1}}, 1),
+        (doubling(10, True), 2**12 - 2),
+    ],
+)
+def test_what_a_schema_may_cost_is_counted(schema: object, count: float) -> None:
+    assert evaluations(schema) == count
 
 
 @pytest.mark.parametrize("source", [b"", b"{", b"[" * 100_000, b"\xff"])

@@ -9,6 +9,7 @@ import msgspec
 import structlog
 
 from remit.calls.directory import CatalogueSource
+from remit.calls.schema_cost import evaluations
 from remit.errors import BadCall, UpstreamUnavailable
 from remit.model.calls import AuthorizedCall, ValidCall
 from remit.model.servers import ServerConfig
@@ -23,6 +24,9 @@ MOST_ERRORS = 5
 
 LONGEST_ERROR = 300
 """Characters of one error's text, since names in arguments and schemas may be of any length."""
+
+MOST_EVALUATIONS = 100_000
+"""Parts that a schema may apply: about a millisecond, in which nothing else happens."""
 
 MOST_COMPILED = 4096
 """Compiled schemas kept in memory; beyond it the memory starts anew."""
@@ -88,11 +92,14 @@ class Validator:
 def _compile(tool: Tool) -> jsonschema_rs.Validator | None:
     try:
         schema = json.loads(tool.input_schema)
-        return jsonschema_rs.validator_for(schema, mask=MASK, offline=True)
+        compiled = jsonschema_rs.validator_for(schema, mask=MASK, offline=True)
+        if evaluations(schema) <= MOST_EVALUATIONS:
+            return compiled
+        log.warning("input schema takes too long to be checked", tool=str(tool.id))
     except (ValueError, RecursionError, jsonschema_rs.ReferencingError) as error:
         # The server checks its own arguments; a schema nobody can compile must not hide the tool.
         log.warning("input schema cannot be compiled", tool=str(tool.id), error=str(error)[:200])
-        return None
+    return None
 
 
 def _decode(arguments: bytes) -> dict[str, Any]:
