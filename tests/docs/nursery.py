@@ -54,7 +54,8 @@ def serve(address: str) -> None:
             connection, _ = listener.accept()
             with connection:
                 if os.fork() == 0:
-                    sys.exit(_run(connection))
+                    # Taking the interpreter down in order would take longer than most commands.
+                    os._exit(_run(connection))
 
 
 def _run(connection: socket.socket) -> int:
@@ -69,14 +70,15 @@ def _run(connection: socket.socket) -> int:
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
+    status = 0
     try:
         main()
     except SystemExit as ending:
         status = ending.code if isinstance(ending.code, int) else int(ending.code is not None)
-        sys.stdout.flush()
-        connection.sendall(b"%d" % status)
-        return status
-    return 0
+    sys.stdout.flush()
+    sys.stderr.flush()
+    connection.sendall(b"%d" % status)
+    return status
 
 
 if __name__ == "__main__":
