@@ -88,19 +88,22 @@ async def test_no_log_no_row_no_output_and_no_command_line_holds_a_key(
         assert secret.encode() not in stored
 
 
-async def test_a_revoked_key_is_refused_within_two_seconds(
+async def test_a_key_holds_at_once_and_when_revoked_is_refused_within_two_seconds(
     running: Running, http: httpx2.AsyncClient
 ) -> None:
-    caller = Caller(http, running.url, running.key("worker"))
+    made = json.loads(running.remit("keys", "create", "brief", "--role", "worker", "--json"))
+    caller = Caller(http, running.url, made["key"])
     await caller.until_listed({"tools__work"})
 
-    running.remit("keys", "revoke", "worker-key")
+    running.remit("keys", "revoke", "brief")
 
     with anyio.fail_after(TAKES_EFFECT):
         while True:
             if (await caller.send("tools/list", {})).status_code == 401:
                 break
             await anyio.sleep(0.05)
+    assert made.keys() == {"id", "name", "key"}
+    assert made["key"].startswith(f"rmt_{made['id']}_")
     assert (await caller.send("tools/call", {"name": "tools__work"})).status_code == 401
 
 

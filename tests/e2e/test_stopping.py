@@ -55,6 +55,55 @@ async def test_a_call_under_way_is_answered_before_the_gateway_ends(
     assert [row["outcome"] for row in running.audit()] == ["ok"]
 
 
+async def test_open_streams_are_ended_and_do_not_hold_the_gateway(
+    tmp_path: Path, serve: Serve, http: httpx2.AsyncClient
+) -> None:
+    entry = fixture_entry(["work"], tmp_path / "ran")
+    running = serve({"mcp_servers": {"tools": entry}, "roles": {"worker": {"allow": ["tools/*"]}}})
+    session = await Caller(http, running.url, running.key("worker")).begin()
+    headers = {"Authorization": f"Bearer {session.key}", "Accept": "text/event-stream"}
+
+    async with http.stream("GET", running.url, headers=headers | session.era_headers) as stream:
+        assert stream.status_code == 200
+        running.process.terminate()
+        # A stream that is cut raises; one that is ended does not.
+        async for _ in stream.aiter_lines():
+            pass
+
+    assert await anyio.to_thread.run_sync(running.process.wait) == 0
+
+
+async def test_a_call_that_outlasts_the_grace_is_told_so_and_nothing_is_a_traceback(
+    tmp_path: Path, serve: Serve, http: httpx2.AsyncClient
+) -> None:
+    endless = {"name": "endless", "x-fixture": {"silent": True}}
+    running = serve(
+        {
+            "version": "1.0",
+            "mcp_servers": {"tools": fixture_entry([endless], tmp_path / "ran")},
+            "roles": {"worker": {"allow": ["tools/*"]}},
+        }
+    )
+    caller = Caller(http, running.url, running.key("worker"))
+    await caller.until_listed({"tools__endless"})
+    replies: list[httpx2.Response] = []
+
+    async def call() -> None:
+        replies.append(await caller.send("tools/call", {"name": "tools__endless"}))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(call)
+        await eventually(lambda: executed(tmp_path / "ran"))
+        running.process.send_signal(signal.SIGTERM)
+    status = await anyio.to_thread.run_sync(running.process.wait)
+
+    assert status == 0
+    assert replies[0].status_code == 503
+    assert "is stopping" in replies[0].json()["error"]["message"]
+    assert "Traceback" not in running.log.read_text()
+    assert [row["outcome"] for row in running.audit()] == ["unknown"]
+
+
 async def test_a_command_that_is_ended_while_it_waits_leaves_no_server_running(
     tmp_path: Path,
 ) -> None:
