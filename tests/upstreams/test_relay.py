@@ -6,6 +6,7 @@ import itertools
 import socket
 import ssl
 import subprocess
+import tracemalloc
 import zlib
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, closing
@@ -298,6 +299,12 @@ class Recorded(asyncio.Transport):
     def is_closing(self) -> bool:
         return self.closed
 
+    def pause_reading(self) -> None:
+        pass
+
+    def resume_reading(self) -> None:
+        pass
+
     def close(self) -> None:
         self.closed = True
 
@@ -344,6 +351,19 @@ def test_whatever_comes_an_exchange_ends_once(data: bytes, is_http: bool) -> Non
     answer.close()
     assert rested == [connection]
     assert not connection.is_usable
+
+
+def test_a_body_in_tiny_pieces_takes_little_more_memory_than_its_size() -> None:
+    connection, answer = started([])
+    connection.data_received(OK + b"Transfer-Encoding: chunked\r\n\r\n")
+    tracemalloc.start()
+    for _ in range(1000):
+        connection.data_received(b"2\r\nhi\r\n" * 200)
+    connection.data_received(b"0\r\n\r\n")
+    assert len(whole(answer)) == 400_000
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 4 * 400_000
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,11 @@ other task enters its scopes.
 
 import math
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    asynccontextmanager,
+)
 from typing import assert_never
 
 import anyio
@@ -25,7 +29,7 @@ class Connection:
 
     Attributes:
         in_flight: Calls that are under way.
-        last_used: When the last one began or ended, on the event loop's clock.
+        last_used: When the last one ended, on the event loop's clock.
     """
 
     def __init__(self, session: Session, *, most_calls: int) -> None:
@@ -34,17 +38,27 @@ class Connection:
         self.last_used = anyio.current_time()
         self._turns = anyio.Semaphore(most_calls, fast_acquire=True)
 
-    @asynccontextmanager
-    async def turn(self) -> AsyncGenerator[Session]:
-        """Wait until one more call may be under way."""
-        async with self._turns:
-            self.in_flight += 1
-            self.last_used = anyio.current_time()
-            try:
-                yield self.session
-            finally:
-                self.in_flight -= 1
-                self.last_used = anyio.current_time()
+    async def turn(self) -> AbstractContextManager[Session]:
+        """Wait until one more call may be under way, which it then is until the context is left.
+
+        The context must be entered at once: `with await connection.turn() as session`.
+        """
+        if self._turns.value:
+            self._turns.acquire_nowait()
+        else:
+            await self._turns.acquire()
+        self.in_flight += 1
+        return self
+
+    def __enter__(self) -> Session:
+        """Begin the call."""
+        return self.session
+
+    def __exit__(self, *exc: object) -> None:
+        """End the call."""
+        self.in_flight -= 1
+        self.last_used = anyio.current_time()
+        self._turns.release()
 
 
 @asynccontextmanager

@@ -93,7 +93,9 @@ class Era:
             raise UpstreamError("cannot be asked: the request's _meta is no object") from error
         # A token is unique to its sender, and progress is not relayed.
         kept = {k: v for k, v in parts.items() if k not in _OWN_META and k != _PROGRESS_TOKEN}
-        return joined(kept | own) if kept or own else b""
+        if not kept:
+            return _OWN_META_JSON if own else b""
+        return joined(kept | own)
 
 
 def is_modern_answer(discover_result: bytes) -> bool:

@@ -4,8 +4,10 @@ first call ──▶ opening ──▶ open ──▶ idle for long, or the room
                   └── failed: those who wait are told, the next call tries again
 """
 
-from collections.abc import AsyncGenerator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from functools import partial
+from types import TracebackType
 
 import anyio
 import structlog
@@ -29,7 +31,7 @@ class _Entry:
         self.signals = Signals()
         self.connection: Connection | None = None
         self.problem = "was closed"
-        self.waiting = 0
+        self.users = 0
 
     @property
     def is_closing(self) -> bool:
@@ -39,8 +41,28 @@ class _Entry:
     @property
     def idle_since(self) -> float | None:
         """When it was last used, or None while it is in use or not open yet."""
-        busy = self.connection is None or self.connection.in_flight or self.waiting
+        busy = self.connection is None or self.users
         return None if self.connection is None or busy else self.connection.last_used
+
+
+class _Turn:
+    """A call on one caller's connection."""
+
+    def __init__(self, turn: AbstractContextManager[Session], on_exit: Callable[[], None]) -> None:
+        self._turn = turn
+        self._on_exit = on_exit
+
+    def __enter__(self) -> Session:
+        return self._turn.__enter__()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._turn.__exit__(kind, error, trace)
+        self._on_exit()
 
 
 class Pool:
@@ -71,23 +93,27 @@ class Pool:
         self._entries: dict[Key, _Entry] = {}
         self._stirred = anyio.Event()
 
-    @asynccontextmanager
-    async def turn(self, key: Key) -> AsyncGenerator[Session]:
+    async def turn(self, key: Key) -> AbstractContextManager[Session]:
         """Take a turn on the caller's connection, opening it when there is none.
+
+        The context must be entered at once.
 
         Raises:
             UpstreamUnavailable: It cannot be opened; nothing was sent.
         """
         entry = await self._entry(key)
+        is_taken = False
         try:
-            await entry.ready.wait()
+            if entry.connection is None:
+                await entry.ready.wait()
             if entry.connection is None:
                 raise UpstreamUnavailable(entry.problem)
-            async with entry.connection.turn() as session:
-                yield session
+            turn = await entry.connection.turn()
+            is_taken = True
         finally:
-            entry.waiting -= 1
-            self._stir()
+            if not is_taken:
+                self._leave(entry)
+        return _Turn(turn, partial(self._leave, entry))
 
     def find(self, key: Key) -> Connection | None:
         """Return a caller's connection if it is open."""
@@ -99,17 +125,21 @@ class Pool:
         while True:
             entry = self._entries.get(key)
             if entry is not None and not entry.is_closing:
-                entry.waiting += 1
+                entry.users += 1
                 return entry
             if entry is None and len(self._entries) < self._most:
                 entry = self._entries[key] = _Entry()
-                entry.waiting += 1
+                entry.users += 1
                 self._tasks.start_soon(self._own, key, entry)
                 return entry
             if entry is None:
                 self._make_room()
             stirred = self._stirred
             await stirred.wait()
+
+    def _leave(self, entry: _Entry) -> None:
+        entry.users -= 1
+        self._stir()
 
     def _make_room(self) -> None:
         idle = [

@@ -32,12 +32,11 @@ class RelayAnswer:
     """
 
     __slots__ = (
+        "_data",
         "_is_complete",
         "_is_wanted_whole",
         "_max_message",
-        "_parts",
         "_problem",
-        "_size",
         "_source",
         "_waiter",
         "headers",
@@ -49,8 +48,7 @@ class RelayAnswer:
         self.headers: Mapping[str, str] = {}
         self._source = source
         self._max_message = max_message
-        self._parts: list[bytes] = []
-        self._size = 0
+        self._data: bytes | bytearray = b""
         self._is_complete = False
         self._is_wanted_whole = False
         self._problem: UpstreamError | None = None
@@ -70,23 +68,22 @@ class RelayAnswer:
         if not self._is_complete:
             self._is_wanted_whole = True
             while not self._is_complete:
-                self._check_size(self._size)
+                self._check_size(len(self._data))
                 self._source.resume()
                 await self._more()
-        self._check_size(self._size)
-        body = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
+        self._check_size(len(self._data))
+        body = self._take()
         coding = self.headers.get("content-encoding")
         return body if coding is None else self._decoded(body, coding)
 
     async def chunks(self) -> AsyncGenerator[bytes]:
         """Give the body as it arrives."""
         decoder = decoder_of(self.headers.get("content-encoding", ""))
-        while self._parts or not self._is_complete:
-            if not self._parts:
+        while self._data or not self._is_complete:
+            if not self._data:
                 await self._more()
                 continue
-            data = b"".join(self._parts)
-            self._parts, self._size = [], 0
+            data = self._take()
             self._source.resume()
             if decoder is None:
                 yield data
@@ -106,7 +103,7 @@ class RelayAnswer:
     @property
     def is_full(self) -> bool:
         """Whether no more should come before some has been read."""
-        return self._size > (self._max_message if self._is_wanted_whole else MOST_UNREAD)
+        return len(self._data) > (self._max_message if self._is_wanted_whole else MOST_UNREAD)
 
     def begin(self, status: int, headers: Mapping[str, str]) -> None:
         """Take the head."""
@@ -115,8 +112,13 @@ class RelayAnswer:
 
     def add(self, data: bytes) -> None:
         """Take a piece of the body."""
-        self._parts.append(data)
-        self._size += len(data)
+        if not self._data:
+            self._data = data
+        elif isinstance(self._data, bytearray):
+            self._data += data
+        else:
+            # A list of pieces would cost many times their size, were they small.
+            self._data = bytearray(self._data) + data
 
     def complete(self) -> None:
         """Take note that this is all."""
@@ -140,7 +142,16 @@ class RelayAnswer:
         if is_due:
             waiter.set_result(None)
 
+    def _take(self) -> bytes:
+        data, self._data = self._data, b""
+        return bytes(data)
+
     async def _more(self) -> None:
+        """Wait for what `stir` tells of.
+
+        Raises:
+            UpstreamError: No more will come.
+        """
         if self._problem is not None:
             raise self._problem
         self._waiter = asyncio.get_running_loop().create_future()

@@ -104,7 +104,7 @@ class RelayPool:
                     ssl=self._trust.context if target.is_tls else None,
                     server_hostname=target.host if target.is_tls else None,
                 )
-        except OSError as error:
+        except (OSError, RuntimeError) as error:  # uvloop has the latter for some addresses
             raise unreachable(error, self._where) from error
         if self._is_closed:
             connection.abort()

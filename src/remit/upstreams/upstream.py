@@ -8,7 +8,7 @@ disabled: by the declaration, or since a variable it needs is missing
 
 import math
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
 from functools import partial
 from typing import Never
 
@@ -142,24 +142,20 @@ class Upstream:
             if route is None:
                 raise UpstreamUnavailable(self._reason or f"offers no tool {tool!r} now")
             call = route.call(arguments, meta)
-            async with self._turn(principal) as session:
+            with await self._turn(principal) as session:
                 sent = True
                 return await session.call(call)
         raise UpstreamTimeout(self._why_late(principal, seconds, sent=sent), sent=sent)
 
-    @asynccontextmanager
-    async def _turn(self, principal: Principal) -> AsyncGenerator[Session]:
+    async def _turn(self, principal: Principal) -> AbstractContextManager[Session]:
         """Take a turn on the connection that the caller uses (R27)."""
         if self._pool is not None:
-            async with self._pool.turn(_key(principal)) as session:
-                yield session
-            return
+            return await self._pool.turn(_key(principal))
         while (connection := self._connected()) is None:
             if self._state in (ServerState.FAILED, ServerState.DISABLED):
                 raise UpstreamUnavailable(self._reason)
             await self._moved.wait()
-        async with connection.turn() as session:
-            yield session
+        return await connection.turn()
 
     def _connected(self) -> Connection | None:
         """Return the shared connection, unless it is lost and its owner has yet to notice."""
