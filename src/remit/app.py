@@ -218,7 +218,9 @@ def build_door(gateway: Gateway) -> McpDoor:
     return McpDoor(
         pipeline=gateway.pipeline,
         listing=gateway.listing,
-        changes=ListChanges(gateway.listing, [CatalogueChanges(gateway.fleet)]),
+        changes=ListChanges(
+            gateway.listing, [CatalogueChanges(gateway.fleet), gateway.authenticate]
+        ),
         info=ServerInfo(name="remit", version=version("remit"), title="remit"),
         explains=gateway.installation.policy.explains_denials,
     )
@@ -269,12 +271,16 @@ def build_http_doors(gateway: Gateway, *, loopback: bool) -> HttpDoors:
 
 async def _watch_epochs(epochs: Epochs, authenticate: Authenticator) -> None:
     seen: Mapping[str, int] | None = None
+    problem = ""
     while True:
         try:
             current = await epochs.current(DEFAULT_TENANT)
+            problem = ""
         except StorageUnavailable as error:
             # What cannot be read never widens access: known keys go on, new ones are refused.
-            log.warning("changes cannot be read", error=str(error))
+            if str(error) != problem:
+                problem = str(error)
+                log.warning("changes cannot be read", error=problem)
             current = seen
         if current != seen:
             authenticate.forget()

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Final, Protocol
 
+import anyio
 import structlog
 
 from remit.errors import StorageUnavailable, Unauthenticated
@@ -49,10 +50,21 @@ class Authenticator:
         self._now = now
         self._verified: dict[bytes, tuple[Key, Principal]] = {}
         self._touched: dict[str, datetime] = {}
+        self._forgot = 0
+        self._forgotten = anyio.Event()
 
     def forget(self) -> None:
         """Verify every key anew, since keys have changed (R17)."""
         self._verified = {}
+        self._forgot += 1
+        self._forgotten.set()
+        self._forgotten = anyio.Event()
+
+    async def wait(self, seen: int) -> int:
+        """Return how often keys have changed once that is not *seen*, so that streams ask again."""
+        while self._forgot == seen:
+            await self._forgotten.wait()
+        return self._forgot
 
     async def __call__(self, credential: str | None) -> Principal:
         """Return the principal whose credential this is.

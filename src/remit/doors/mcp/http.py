@@ -11,6 +11,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Final
 
+import anyio
 import structlog
 from mcp.shared.inbound import ERROR_CODE_HTTP_STATUS, MCP_PROTOCOL_VERSION_HEADER
 from mcp_types import INTERNAL_ERROR
@@ -33,6 +34,8 @@ from remit.errors import StorageUnavailable
 log = structlog.get_logger(__name__)
 
 PREFIX: Final = "/mcp"
+
+STOPPED: Final = "the gateway is stopping; whether the call ran is unknown"
 
 _PATH = re.compile(r"/mcp(?:/([A-Za-z0-9][A-Za-z0-9_.-]{0,63}))?/?")
 _RESERVED = re.compile(r"execute|[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
@@ -59,6 +62,7 @@ class McpEndpoint:
         self._authenticate = authenticate
         self._guard = guard
         self._disconnects = Disconnects()
+        self._is_stopping = False
         self._modern = ModernEra(door, mirrored, self._disconnects)
         self._legacy = LegacyEra(door, sessions)
 
@@ -70,6 +74,7 @@ class McpEndpoint:
 
     def stop(self) -> None:
         """End all streams, so that a server that is stopping need not wait for their clients."""
+        self._is_stopping = True
         self._door.changes.close()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -81,6 +86,11 @@ class McpEndpoint:
             await refuse(exchange, refusal)
         except ClientGone:
             return
+        except anyio.get_cancelled_exc_class():
+            if exchange.started or not self._is_stopping:
+                raise
+            # The server ends calls that outlast its grace; their callers are told, not cut off.
+            await refuse(exchange, HttpRefusal(503, STOPPED))
         except StorageUnavailable:
             log.exception("credential cannot be verified")
             await refuse(exchange, HttpRefusal(503, "try again later", [(b"retry-after", b"5")]))
