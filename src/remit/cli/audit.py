@@ -27,6 +27,9 @@ _TIME = "From it on, as 2026-11-28T09:30; UTC unless it says otherwise."
 FOLLOW_EVERY = 0.5
 """Seconds between looks of `audit tail --follow`."""
 
+MOST_BETWEEN = 1000
+"""Calls between two looks that are all shown."""
+
 
 @audit_app.command()
 def search(
@@ -112,25 +115,25 @@ async def _search(settings: Settings, query: AuditQuery) -> Sequence[AuditEvent]
 
 async def _tail(settings: Settings, lines: int, *, follow: bool, as_json: bool) -> None:
     async with _open(settings) as audit:
-        query = AuditQuery(tenant=DEFAULT_TENANT, limit=lines)
-        shown = list(reversed(await audit.search(query)))
-        _print(shown, as_json=as_json)
-        known = {event.call_id: event.outcome for event in shown}
+        most = max(lines, MOST_BETWEEN) if follow else lines
+        query = AuditQuery(tenant=DEFAULT_TENANT, limit=most)
+        latest = await audit.search(query)
+        _print(latest[:lines][::-1], as_json=as_json)
         while follow:
+            known = {event.call_id: event.outcome for event in latest}
             await anyio.sleep(FOLLOW_EVERY)
-            latest = reversed(await audit.search(query))
-            fresh = [event for event in latest if known.get(event.call_id) != event.outcome]
-            known.update({event.call_id: event.outcome for event in fresh})
+            latest = await audit.search(query)
+            fresh = [e for e in reversed(latest) if known.get(e.call_id) != e.outcome]
             if fresh:
-                _print(fresh, as_json=as_json)
+                _print(fresh, as_json=as_json, titled=False)
 
 
-def _print(events: Sequence[AuditEvent], *, as_json: bool) -> None:
+def _print(events: Sequence[AuditEvent], *, as_json: bool, titled: bool = True) -> None:
     if as_json:
         print_json([audit_entry(event) for event in events])
     else:
         rows = [_row(event) for event in events]
-        print_table(COLUMNS, as_rows(rows, COLUMNS), empty="no calls match")
+        print_table(COLUMNS, as_rows(rows, COLUMNS), empty="no calls match", titled=titled)
 
 
 def _row(event: AuditEvent) -> dict[str, object]:

@@ -43,7 +43,9 @@ def print_json(data: object) -> None:
     typer.echo(json.dumps(data, indent=2, ensure_ascii=False, default=str))
 
 
-def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, empty: str) -> None:
+def print_table(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], *, empty: str, titled: bool = True
+) -> None:
     """Print a table, or the line *empty* when it would have no rows.
 
     On a terminal that is too narrow each row's last cell goes on a line of its own; nothing is
@@ -59,6 +61,8 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, empty:
         and sum(widths) + 2 * len(widths) - 2 > shutil.get_terminal_size().columns
     )
     for number, row in enumerate(table):
+        if number == 0 and not titled:
+            continue
         *cells, last = row
         first = "  ".join(map(set_cell_size, cells, widths))
         line = f"{first.rstrip()}\n    {last}" if is_narrow else f"{first}  {last}"
