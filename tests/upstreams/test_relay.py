@@ -15,7 +15,7 @@ from pathlib import Path
 import anyio
 import pytest
 from anyio.lowlevel import checkpoint
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from remit.errors import UpstreamProtocolError, UpstreamUnavailable
@@ -29,6 +29,8 @@ from remit.upstreams.relay_coding import Inflater, decoder_of
 from remit.upstreams.relay_connection import MOST_HEAD, RelayConnection
 from remit.upstreams.relay_pool import RelayPool
 from remit.upstreams.trust import Trust
+
+law = settings(deadline=None)
 
 OK = b"HTTP/1.1 200 OK\r\n"
 HI = OK + b"Content-Length: 2\r\n\r\nhi"
@@ -165,19 +167,34 @@ async def test_an_answer_before_the_request_was_taken_ends_the_connection() -> N
 async def test_closing_fails_what_is_under_way_and_what_waits() -> None:
     failed: list[UpstreamUnavailable] = []
 
-    async def ask_in_vain(relay: Relay) -> None:
+    async def ask_and_fail(relay: Relay) -> None:
         with pytest.raises(UpstreamUnavailable) as caught:
             await ask(relay)
         failed.append(caught.value)
 
     async with open_raw_server([]) as server, anyio.create_task_group() as tasks:
         async with open_relay_to(server, most=1) as relay:
-            tasks.start_soon(ask_in_vain, relay)
+            tasks.start_soon(ask_and_fail, relay)
             await eventually(lambda: server.requests)
-            tasks.start_soon(ask_in_vain, relay)
+            tasks.start_soon(ask_and_fail, relay)
             await checkpoint()
         await eventually(lambda: len(failed) == 2)
     assert [error.sent for error in failed] == [True, False]
+
+
+async def test_closing_while_a_connection_opens_leaves_none_open() -> None:
+    async with open_raw_server([]) as server, anyio.create_task_group() as tasks:
+        async with open_relay_to(server) as relay:
+            tasks.start_soon(ask_in_vain, relay)
+            await checkpoint()
+        await eventually(lambda: server.hung_up == [1])
+        assert server.requests == []
+
+
+async def ask_in_vain(relay: Relay) -> None:
+    with pytest.raises(UpstreamUnavailable, match="was stopped") as caught:
+        await ask(relay)
+    assert not caught.value.sent
 
 
 async def test_fields_that_frame_a_message_are_ours_alone() -> None:
@@ -198,6 +215,12 @@ async def test_fields_that_frame_a_message_are_ours_alone() -> None:
             assert got.values("transfer-encoding") == got.values("connection") == []
             assert got.values("x") == ["1"]
             assert got.values("accept-encoding") == []
+
+
+async def test_a_coding_that_changes_nothing_is_fine() -> None:
+    answer = OK + b"Content-Encoding: identity\r\nContent-Length: 2\r\n\r\nhi"
+    async with open_raw_server([answer]) as server, open_relay_to(server) as relay:
+        assert await ask(relay) == b"hi"
 
 
 async def test_an_unknown_coding_is_refused() -> None:
@@ -328,6 +351,7 @@ def whole(answer: RelayAnswer) -> bytes:
     raise AssertionError("it is not there")
 
 
+@law
 @given(st.sets(st.integers(1, len(ANSWER) - 1)))
 def test_an_answer_is_the_same_however_it_is_cut(cuts: set[int]) -> None:
     rested: list[RelayConnection] = []
@@ -341,6 +365,7 @@ def test_an_answer_is_the_same_however_it_is_cut(cuts: set[int]) -> None:
     assert connection.is_usable
 
 
+@law
 @given(st.binary(), st.booleans())
 def test_whatever_comes_an_exchange_ends_once(data: bytes, is_http: bool) -> None:
     rested: list[RelayConnection] = []
@@ -405,6 +430,7 @@ def test_a_target_does_not_show_its_secrets() -> None:
     assert "sentinel" not in repr(Target.parse("http://u:sentinel@h/sentinel?sentinel"))
 
 
+@law
 @given(st.text(), st.text())
 def test_a_head_has_exactly_the_lines_it_was_given(name: str, value: str) -> None:
     head = RequestHead("POST", Target.parse("http://h/"), ())
@@ -433,6 +459,7 @@ def test_what_latin_1_cannot_say_is_refused() -> None:
         RequestHead("GET", Target.parse("http://h/"), ({"A": "\u2713"},))
 
 
+@law
 @given(st.binary(max_size=2000), st.integers(1, 100), st.sampled_from(["gzip", "zlib", "raw"]))
 def test_every_kind_of_deflate_is_decoded(data: bytes, step: int, kind: str) -> None:
     raw = zlib.compressobj(wbits=-zlib.MAX_WBITS)

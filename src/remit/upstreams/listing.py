@@ -9,6 +9,12 @@ from remit.upstreams.wire import Malformed, elements, members, value_of
 
 MOST_PAGES = 1000
 
+MOST_TOOLS = 5000
+"""Tools of one server; naming more of them would hold up every other server."""
+
+LARGEST_LIST = 64 * 1024 * 1024
+"""Bytes of all its tools together."""
+
 
 async def read_tools(session: Session) -> tuple[list[bytes], list[str]]:
     """Return every tool that the server lists, as raw JSON, with notes on what looked odd.
@@ -22,6 +28,7 @@ async def read_tools(session: Session) -> tuple[list[bytes], list[str]]:
     known: set[bytes] = set()
     cursors: set[str] = set()
     cursor: str | None = None
+    size = 0
     for number in range(1, MOST_PAGES + 1):
         try:
             page, cursor = _page(await session.list_page(cursor))
@@ -31,14 +38,31 @@ async def read_tools(session: Session) -> tuple[list[bytes], list[str]]:
             raise
         if page and known.issuperset(page):
             return tools, [f"its list was cut at page {number}, which only repeats earlier ones"]
+        size += sum(map(len, page))
         tools += page
         known.update(page)
+        if len(tools) > MOST_TOOLS or size > LARGEST_LIST:
+            return _beginning(tools), [
+                f"its list was cut at page {number}, which makes it too long"
+            ]
         if cursor is None:
             return tools, []
         if cursor in cursors:
             return tools, [f"its list was cut at page {number}, whose cursor came before"]
         cursors.add(cursor)
     return tools, [f"its list was cut after {MOST_PAGES} pages"]
+
+
+def _beginning(tools: list[bytes]) -> list[bytes]:
+    """Return the first tools, as many as may be."""
+    kept: list[bytes] = []
+    size = 0
+    for tool in tools[:MOST_TOOLS]:
+        size += len(tool)
+        if size > LARGEST_LIST:
+            break
+        kept.append(tool)
+    return kept
 
 
 def _page(result: bytes) -> tuple[list[bytes], str | None]:

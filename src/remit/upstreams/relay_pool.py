@@ -108,6 +108,7 @@ class RelayPool:
             raise unreachable(error, self._where) from error
         if self._is_closed:
             connection.abort()
+            raise UpstreamUnavailable("was stopped")
         if not connection.is_usable:
             raise UpstreamUnavailable(f"hung up at once at {self._where}")
         self._open.add(connection)
