@@ -4,7 +4,7 @@ import pytest
 from tests.calls.worlds import World, caller, declared, tool
 
 from remit.calls.authorize import UNKNOWN
-from remit.calls.directory import declared_tools
+from remit.calls.directory import MOST_GONE, declared_tools
 from remit.errors import BadCall, CallDenied
 from remit.model.roles import Role
 from remit.model.servers import ServerConfig
@@ -169,6 +169,16 @@ def test_a_tool_that_was_seen_once_keeps_its_meaning() -> None:
     assert world.authorize(call).tool_id == STATUS
     world.offer({})
     assert world.authorize(world.call(caller("clerk"), "git__push")).tool_id.name == "push"
+
+
+def test_a_server_that_keeps_renaming_its_tools_does_not_fill_the_memory() -> None:
+    world = World(declared([Role(name="clerk", allow=("git/*",))], ["git"]), {})
+    world.offer({"git": [tool("git", f"t{number}") for number in range(MOST_GONE + 1)]})
+    assert world.directory.names.find("git__t0", None)
+
+    world.offer({"git": [tool("git", "new")]})
+    assert world.directory.names.find("git__t0", None) == ()
+    assert world.directory.names.find("git__new", None)
 
 
 def test_the_naming_table_follows_the_catalogue_and_the_declaration() -> None:

@@ -5,6 +5,9 @@ import pytest
 from remit.model.servers import ServerState
 from remit.testing.fleets import call_tool, open_servers, status_of
 from remit.testing.upstream import fixture_server_config, received
+from remit.upstreams.era import Era
+from remit.upstreams.listing import LARGEST_LIST, MOST_TOOLS, read_tools
+from remit.upstreams.session import ToolCall
 
 NAMES = [f"tool{number}" for number in range(7)]
 
@@ -41,3 +44,34 @@ async def test_a_server_without_tools_is_up_all_the_same(ran: Path) -> None:
     async with open_servers(fixture_server_config("s", [], ran)) as fleet:
         assert status_of(fleet, "s").state is ServerState.READY
         assert fleet.catalogue.by_server == {"s": ()}
+
+
+@pytest.mark.parametrize(("size", "kept"), [(0, MOST_TOOLS), (LARGEST_LIST // 10, 9)])
+async def test_a_list_without_end_is_cut(size: int, kept: int) -> None:
+    # Naming two hundred thousand tools kept every other server waiting for minutes.
+    page = [
+        f'{{"name":"t{n}","inputSchema":{{}},"description":"{"x" * size}"}}'
+        for n in range(11 if size else 2 * MOST_TOOLS)
+    ]
+    listed = b'{"tools":[%s]}' % ",".join(page).encode()
+
+    tools, notes = await read_tools(_Listed(listed))
+
+    assert len(tools) == kept
+    assert notes == ["its list was cut at page 1, which makes it too long"]
+
+
+class _Listed:
+    """A server that lists one page."""
+
+    era = Era.modern()
+
+    def __init__(self, page: bytes) -> None:
+        self._page = page
+
+    async def list_page(self, cursor: str | None, /) -> bytes:
+        del cursor
+        return self._page
+
+    async def call(self, call: ToolCall, /) -> bytes:
+        raise NotImplementedError(call)

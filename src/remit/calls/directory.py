@@ -1,13 +1,17 @@
 """Which tool a name means, for everything that is known: offered now, or declared (R1, R2)."""
 
+from collections import Counter
 from collections.abc import Iterable
-from typing import Protocol
+from typing import Final, Protocol
 
 from remit.model.declaration import Declaration
 from remit.model.tools import ToolId
 from remit.policy.snapshot import PolicySnapshot
 from remit.upstreams.catalogue import Catalogue
 from remit.upstreams.names import Names
+
+MOST_GONE: Final = 1000
+"""Tools of one server that it no longer offers; beyond it they are forgotten."""
 
 
 class CatalogueSource(Protocol):
@@ -66,6 +70,14 @@ class Directory:
         built = self._built_from
         if built is None or built[0] is not catalogue or built[1] is not declaration:
             self._known |= catalogue.tools.keys()
+            self._forget(catalogue)
             self._names = Names.build(self._known | declared_tools(declaration))
             self._built_from = (catalogue, declaration)
         return self._names
+
+    def _forget(self, catalogue: Catalogue) -> None:
+        """Bound what a server that keeps renaming its tools leaves behind."""
+        gone = Counter(tool.server for tool in self._known - catalogue.tools.keys())
+        full = {name for name in catalogue.by_server if gone[name] > MOST_GONE}
+        if full:
+            self._known = {t for t in self._known if t.server not in full or t in catalogue.tools}
