@@ -1,9 +1,23 @@
 """What every test shares."""
 
 import os
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+IN_CI = os.environ.get("CI") == "true"
+
+# A busy machine is no reason to fail; in CI the examples are the same each time.
+settings.register_profile(
+    "default",
+    deadline=None,
+    derandomize=IN_CI,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+settings.register_profile("full", settings.get_profile("default"), max_examples=1000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
 @pytest.fixture
@@ -18,3 +32,14 @@ def shared() -> Path:
     if not folder.is_dir():
         pytest.skip("the folder of handed cases is absent: set REMIT_SHARED to it")
     return folder
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Turn a skip into a failure in CI: there, everything that a test needs is to be had."""
+    report = yield
+    if IN_CI and report.skipped and not hasattr(report, "wasxfail"):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
+        report.outcome = "failed"
+        report.longrepr = f"skipped, which is a failure in CI: {reason}"
+    return report

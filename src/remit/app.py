@@ -133,6 +133,10 @@ async def open_installation(settings: Settings, *, author: str) -> AsyncGenerato
 def _make_state_folder(settings: Settings) -> None:
     try:
         settings.state.mkdir(parents=True, exist_ok=True, mode=0o700)
+        # Keys and the database must not follow `git add .`, which an agent may run (git_commit).
+        ignore = settings.state / ".gitignore"
+        if not ignore.exists():
+            ignore.write_text("*\n")
     except OSError as error:
         raise StartupError(
             f"cannot make the folder {str(settings.state)!r}: {error.strerror}; it holds database"

@@ -70,7 +70,7 @@ class AuditQuery:
     """What `audit search` asks for; None means any. Rows come newest first.
 
     Attributes:
-        text: Searched in tool, server, principal, arguments and error text.
+        text: Searched in request id, tool, server, principal, arguments and error text (R14).
         before: Only rows with an event id below this one (paging).
     """
 

@@ -36,4 +36,4 @@ class Principal:
     @property
     def subject(self) -> str:
         """The SUBJECT spelling, such as `key:ci`, as the command line and the audit show it."""
-        return f"{self.kind}:{self.name}"
+        return f"{self.kind.value}:{self.name}"

@@ -62,7 +62,10 @@ def ask_ceiling(snapshot: PolicySnapshot, principal: Principal, tool: ToolId) ->
         if verdict is not None:
             return verdict
     return LayerVerdict(
-        layer=Layer.CEILING, verdict=Verdict.DENY, reason=_why_no_role(snapshot, principal)
+        layer=Layer.CEILING,
+        verdict=Verdict.DENY,
+        rule=_nearest_role(snapshot, principal),
+        reason=_why_no_role(snapshot, principal),
     )
 
 
@@ -102,6 +105,12 @@ def _roles_of(snapshot: PolicySnapshot, principal: Principal) -> Iterator[RoleRu
     for name in principal.roles:
         if (role := snapshot.roles.get(name)) is not None:
             yield role
+
+
+def _nearest_role(snapshot: PolicySnapshot, principal: Principal) -> str:
+    """Return where a grant would have to stand: the caller's first role that is declared."""
+    held = (f"roles.{name}" for name in principal.roles if name in snapshot.roles)
+    return next(held, "")
 
 
 def _why_no_role(snapshot: PolicySnapshot, principal: Principal) -> str:

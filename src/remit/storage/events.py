@@ -1,9 +1,10 @@
 """Audit events as rows, and the questions people ask of them."""
 
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields
 from functools import lru_cache
+from itertools import chain
 from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Row, Select, exists, func, literal, or_, select, text
@@ -19,6 +20,10 @@ from remit.storage.texts import storable, storable_json
 
 _FIELDS: Final = tuple(field.name for field in fields(AuditEvent))
 _COLUMNS: Final = [audit_events.c[name] for name in _FIELDS]
+_PLACES: Final = "(" + ", ".join("?" * len(_FIELDS)) + ")"
+_ROWS: Final = (100, 10)
+"""Rows in one statement, most first; SQLite takes some 32,000 values in it."""
+
 _ONE_AT_A_TIME: Final = 0x6175646974  # any number that every remit agrees on: "audit"
 
 
@@ -36,23 +41,28 @@ async def insert_events(connection: AsyncConnection, events: Sequence[AuditEvent
     try:
         rows = [insertion.bind(event) for event in events]
     except ValueError as error:
-        raise StatementError(str(error), insertion.statement, None, error) from error
-    await connection.exec_driver_sql(insertion.statement, rows)
+        raise StatementError(str(error), insertion.one, None, error) from error
+    for statement, parameters in insertion.batches(rows):
+        await connection.exec_driver_sql(statement, parameters)
 
 
 class _Insertion:
     """One insert, compiled once and bound by hand.
 
-    SQLAlchemy's own binding takes several times as long as the database does.
+    SQLAlchemy's own binding takes several times as long as the database does. On SQLite many rows
+    go into one statement: its driver gives up the interpreter's lock at every execution, and a
+    busy gateway would take it from the writer at every row.
     """
 
     def __init__(self, dialect: Dialect) -> None:
         insert = postgresql.insert if dialect.name == "postgresql" else sqlite.insert
         placed = insert(audit_events).values(dict.fromkeys(_FIELDS)).inline()
         once = placed.on_conflict_do_nothing(index_elements=["id"])
-        self.statement = str(once.compile(dialect=dialect, column_keys=list(_FIELDS)))
+        self.one = str(once.compile(dialect=dialect, column_keys=list(_FIELDS)))
         self._positional = dialect.positional
         self._binds = [(name, _bind_of(name, dialect)) for name in _FIELDS]
+        before, _, after = self.one.partition(_PLACES)
+        self._many = {rows: before + ", ".join([_PLACES] * rows) + after for rows in _ROWS}
 
     def bind(self, event: AuditEvent) -> Any:
         """Return the parameters of one row, as the driver wants them."""
@@ -61,6 +71,18 @@ class _Insertion:
             for name, bind in self._binds
         ]
         return tuple(values) if self._positional else dict(zip(_FIELDS, values, strict=True))
+
+    def batches(self, rows: Sequence[Any]) -> Iterator[tuple[str, Any]]:
+        """Give statements and parameters that insert *rows*."""
+        start = 0
+        if self._positional:
+            for size, statement in self._many.items():
+                while len(rows) - start >= size:
+                    together = rows[start : start + size]
+                    yield statement, tuple(chain.from_iterable(together))
+                    start += size
+        if start < len(rows):
+            yield self.one, list(rows[start:])
 
 
 _insertion = lru_cache(_Insertion)
@@ -142,7 +164,7 @@ def _has_role(role: str) -> ColumnElement[bool]:
 
 
 def _mentions(words: str) -> ColumnElement[bool]:
-    searched = ("tool", "server", "principal", "arguments", "error")
+    searched = ("call_id", "tool", "server", "principal", "arguments", "error")
     return or_(*(audit_events.c[name].icontains(words, autoescape=True) for name in searched))
 
 
