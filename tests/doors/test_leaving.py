@@ -101,7 +101,7 @@ async def test_a_watch_that_began_ends_with_the_call_that_it_watched() -> None:
 
     with anyio.fail_after(5):
         async with disconnects.running():
-            with disconnects.watching(gone):
+            with disconnects.watch(gone):
                 await watched.wait()
             await left.wait()
             finished = True
@@ -118,7 +118,7 @@ async def test_a_call_that_is_over_soon_is_never_watched(monkeypatch: pytest.Mon
 
     async with disconnects.running():
         for _ in range(100):
-            with disconnects.watching(gone):
+            with disconnects.watch(gone):
                 await anyio.lowlevel.checkpoint()
 
 

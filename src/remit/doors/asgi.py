@@ -1,10 +1,9 @@
 """One HTTP exchange over ASGI, without a framework: read once, answer once."""
 
+import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any, Final
-
-import anyio
 
 from remit.errors import RemitError
 
@@ -78,9 +77,11 @@ class Exchange:
         """
         if int(self.headers.get(b"content-length", b"0")) > LARGEST_BODY:
             raise _too_large()
-        with anyio.move_on_after(BODY_TIME):
-            return await self._whole_body()
-        raise HttpRefusal(408, "the request took too long to arrive")
+        try:
+            async with asyncio.timeout(BODY_TIME):
+                return await self._whole_body()
+        except TimeoutError:
+            raise HttpRefusal(408, "the request took too long to arrive") from None
 
     async def _whole_body(self) -> bytes:
         parts = bytearray()

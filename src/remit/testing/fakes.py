@@ -126,7 +126,14 @@ def _matches(event: AuditEvent, query: AuditQuery) -> bool:
 
 
 def _mentions(event: AuditEvent, words: str) -> bool:
-    searched = (event.call_id, event.tool, event.server, event.principal, event.arguments, event.error or "")
+    searched = (
+        event.call_id,
+        event.tool,
+        event.server,
+        event.principal,
+        event.arguments,
+        event.error or "",
+    )
     return any(words.lower() in text.lower() for text in searched)
 
 

@@ -6,6 +6,7 @@ starting ──▶ ready ──▶ starting (lost: the tools stay while one atte
 disabled: by the declaration, or since a variable it needs is missing
 """
 
+import asyncio
 import math
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
@@ -136,16 +137,20 @@ class Upstream:
     async def _invoke(
         self, tool: str, *, arguments: bytes, meta: bytes, principal: Principal, seconds: float
     ) -> bytes:
+        route = self.offer.routes.get(tool) if self.offer is not None else None
+        if route is None:
+            raise UpstreamUnavailable(self._reason or f"offers no tool {tool!r} now")
+        call = route.call(arguments, meta)
         sent = False
-        with anyio.move_on_after(seconds):
-            route = self.offer.routes.get(tool) if self.offer is not None else None
-            if route is None:
-                raise UpstreamUnavailable(self._reason or f"offers no tool {tool!r} now")
-            call = route.call(arguments, meta)
-            with await self._turn(principal) as session:
-                sent = True
-                return await session.call(call)
-        raise UpstreamTimeout(self._why_late(principal, seconds, sent=sent), sent=sent)
+        try:
+            # asyncio's own: an anyio scope here is a tenth of what a call costs the gateway.
+            async with asyncio.timeout(seconds):
+                with await self._turn(principal) as session:
+                    sent = True
+                    return await session.call(call)
+        except TimeoutError:
+            late = self._why_late(principal, seconds, sent=sent)
+            raise UpstreamTimeout(late, sent=sent) from None
 
     async def _turn(self, principal: Principal) -> AbstractContextManager[Session]:
         """Take a turn on the connection that the caller uses (R27)."""

@@ -1,9 +1,10 @@
 """A caller of the modern era that goes away cancels its call, at almost no cost to the others."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
-from contextlib import asynccontextmanager, contextmanager
-from typing import Final
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from types import TracebackType
+from typing import Final, Self
 
 import anyio
 from anyio.abc import TaskGroup
@@ -29,28 +30,54 @@ class Disconnects:
                 self._tasks = None
                 tasks.cancel_scope.cancel()
 
-    @contextmanager
-    def watching(self, gone: Callable[[], Awaitable[None]]) -> Generator[None]:
+    def watch(self, gone: Callable[[], Awaitable[None]]) -> "Watching":
         """Cancel the block when *gone* returns, which it does when the client has left."""
-        call = anyio.CancelScope()
-        watcher: anyio.CancelScope | None = None
+        return Watching(self, gone)
 
-        async def watch(scope: anyio.CancelScope) -> None:
-            with scope:
-                await gone()
-                call.cancel()
+    def start(self, watcher: "Watching") -> None:
+        """Begin to watch a call that takes its time."""
+        if self._tasks is not None:
+            self._tasks.start_soon(watcher.run)
 
-        def begin() -> None:
-            nonlocal watcher
-            if self._tasks is not None:
-                watcher = anyio.CancelScope()
-                self._tasks.start_soon(watch, watcher)
 
-        timer = asyncio.get_running_loop().call_later(NOTICE_AFTER, begin)
-        try:
-            with call:
-                yield
-        finally:
-            timer.cancel()
-            if watcher is not None:
-                watcher.cancel()
+class Watching:
+    """One call under watch; entered by the task that answers it.
+
+    It costs a timer as long as the call is quick: no task and no cancel scope.
+    """
+
+    __slots__ = ("_gone", "_left", "_owner", "_scope", "_task", "_timer")
+
+    def __init__(self, owner: Disconnects, gone: Callable[[], Awaitable[None]]) -> None:
+        self._owner = owner
+        self._gone = gone
+        self._scope: anyio.CancelScope | None = None
+        self._left = False
+
+    def __enter__(self) -> Self:
+        """Begin."""
+        self._task = asyncio.current_task()
+        self._timer = asyncio.get_running_loop().call_later(NOTICE_AFTER, self._begin)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool:
+        """End; a cancellation of ours ends here, and so quietly."""
+        self._timer.cancel()
+        if self._scope is not None:
+            self._scope.cancel()
+        ours = self._left and self._task is not None and self._task.uncancel() == 0
+        return ours and kind is not None and issubclass(kind, asyncio.CancelledError)
+
+    async def run(self) -> None:
+        """Wait for the client to leave."""
+        with anyio.CancelScope() as self._scope:
+            await self._gone()
+            self._left = self._task is not None and self._task.cancel()
+
+    def _begin(self) -> None:
+        self._owner.start(self)

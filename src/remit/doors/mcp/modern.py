@@ -52,7 +52,7 @@ class ModernEra:
         if message.method == "subscriptions/listen" and not request.accepted.events:
             raise HttpRefusal(406, "a stream is sent as text/event-stream; accept it")
         answer: Answer | Stream | None = None
-        with self._disconnects.watching(request.exchange.gone):
+        with self._disconnects.watch(request.exchange.gone):
             answer = await self._door.answer(message, caller)
         if isinstance(answer, Stream):
             await respond_stream(request.exchange, answer, request.again)
