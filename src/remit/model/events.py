@@ -1,8 +1,10 @@
 """The append-only stream of events that is the audit (R28)."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+
+import msgspec
 
 
 class EventKind(StrEnum):
@@ -13,9 +15,10 @@ class EventKind(StrEnum):
     FINISHED = "finished"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AuditEvent:
+class AuditEvent(msgspec.Struct, frozen=True, kw_only=True):
     """One event, already redacted and capped.
+
+    A struct, since every call makes two and writes them as JSON.
 
     `finished` and `refused` hold all there is to know of the call; `invoked` has the outcome
     `unknown`, which stands if the process dies before the end.
@@ -58,11 +61,15 @@ class AuditEvent:
     outcome: str
     code: str = ""
     ms: float = 0.0
-    arguments: str = field(default="{}", repr=False)
+    arguments: str = "{}"
     arguments_size: int = 0
-    result: str | None = field(default=None, repr=False)
+    result: str | None = None
     result_size: int = 0
     error: str | None = None
+
+    def __repr__(self) -> str:
+        """Name the event without its bodies."""
+        return f"AuditEvent(id={self.id!r}, kind={self.kind.value!r}, call_id={self.call_id!r})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,6 @@
 
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import fields
 from functools import lru_cache
 from itertools import chain
 from typing import Any, Final
@@ -18,7 +17,7 @@ from remit.model.events import AuditEvent, AuditQuery, EventKind
 from remit.storage.tables import JsonText, StorableText, audit_events
 from remit.storage.texts import storable, storable_json
 
-_FIELDS: Final = tuple(field.name for field in fields(AuditEvent))
+_FIELDS: Final = AuditEvent.__struct_fields__
 _COLUMNS: Final = [audit_events.c[name] for name in _FIELDS]
 _PLACES: Final = "(" + ", ".join("?" * len(_FIELDS)) + ")"
 _ROWS: Final = (100, 10)

@@ -7,7 +7,6 @@ file's own process, or whoever finds its lock free, deletes it.
 import fcntl
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -16,7 +15,7 @@ import msgspec
 import structlog
 from sqlalchemy.exc import StatementError
 
-from remit.model.events import AuditEvent
+from remit.model.events import AuditEvent, EventKind
 from remit.storage.database import Database
 from remit.storage.events import insert_events
 from remit.storage.journal import SUFFIX, Journal, read_lines
@@ -45,10 +44,10 @@ def _encodable(event: AuditEvent) -> AuditEvent:
     """Spell out lone surrogates, which have no UTF-8."""
     texts = {
         name: storable_json(value) if name in _JSON_FIELDS else storable(value)
-        for name in event.__dataclass_fields__
+        for name in event.__struct_fields__
         if isinstance(value := getattr(event, name), str) and name != "kind"
     }
-    return replace(event, **texts)
+    return msgspec.structs.replace(event, **texts)
 
 
 def decode_line(line: bytes) -> AuditEvent | None:
@@ -176,7 +175,7 @@ class Intake:
 
     async def _take(self, lines: Sequence[bytes], *, rejects: Path | None) -> None:
         pairs = [(line, decode_line(line)) for line in lines]
-        events = [event for _, event in pairs if event is not None]
+        events = _told_once([event for _, event in pairs if event is not None])
         refused = [line for line, event in pairs if event is None]
         if events:
             try:
@@ -196,6 +195,16 @@ class Intake:
                 log.error("event does not fit the database", id=event.id, error=repr(error))  # noqa: TRY400 - one line
                 refused.append(encode_line(event).rstrip(b"\n"))
         return refused
+
+
+def _told_once(events: list[AuditEvent]) -> list[AuditEvent]:
+    """Leave out `invoked` events whose calls ended in the same batch: the end says all they do."""
+    ended = {event.call_id for event in events if event.kind is not EventKind.INVOKED}
+    return [
+        event
+        for event in events
+        if event.kind is not EventKind.INVOKED or event.call_id not in ended
+    ]
 
 
 def _journal_names(folder: Path) -> list[str]:

@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
+import msgspec
+
 from remit.errors import AuditUnavailable, BadCall, Conflict, NotFound
 from remit.model.events import AuditEvent, AuditQuery, EventKind
 from remit.model.keys import Key
@@ -43,7 +45,7 @@ def sample_event(number: int = 0, **changes: object) -> AuditEvent:
         result='{"content":[]}',
         result_size=14,
     )
-    return replace(event, **changes)
+    return msgspec.structs.replace(event, **changes)
 
 
 class InMemoryAudit:
