@@ -1,20 +1,20 @@
 """One tool call on its way: Call → AuthorizedCall → ValidCall → RecordedCall → Outcome.
 
 Each step of `calls/pipeline.py` takes one type and returns the next, so a call that skipped a
-step does not type-check.
+step does not type-check. They are structs, since every call makes one of each.
 """
 
-from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+
+import msgspec
 
 from remit.model.decisions import Decision
 from remit.model.principals import Principal
 from remit.model.tools import Tool, ToolId
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class Call(msgspec.Struct, frozen=True, kw_only=True):
     """A request to run a tool, as a door received it.
 
     Attributes:
@@ -30,13 +30,16 @@ class Call:
     principal: Principal
     requested: str
     scope: str | None
-    arguments: bytes = field(repr=False)
-    meta: bytes = field(repr=False, default=b"")
+    arguments: bytes
+    meta: bytes = b""
     started: datetime
 
+    def __repr__(self) -> str:
+        """Name the call without its bodies."""
+        return f"Call(id={self.id!r}, principal={self.principal!r}, requested={self.requested!r})"
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AuthorizedCall:
+
+class AuthorizedCall(msgspec.Struct, frozen=True, kw_only=True):
     """A call that policy allows, with the tool it means and the decision."""
 
     call: Call
@@ -44,8 +47,7 @@ class AuthorizedCall:
     decision: Decision
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ValidCall:
+class ValidCall(msgspec.Struct, frozen=True, kw_only=True):
     """An authorized call whose arguments fit the tool's input schema.
 
     Attributes:
@@ -63,8 +65,7 @@ class ValidCall:
         return self.authorized.call
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordedCall:
+class RecordedCall(msgspec.Struct, frozen=True, kw_only=True):
     """A valid call that is in the record, and only so may run (R29).
 
     Attributes:
@@ -72,7 +73,7 @@ class RecordedCall:
     """
 
     valid: ValidCall
-    arguments: str = field(repr=False)
+    arguments: str
 
 
 class OutcomeKind(StrEnum):
@@ -85,8 +86,7 @@ class OutcomeKind(StrEnum):
     NONE = "none"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """How a call ended.
 
     Attributes:
@@ -95,5 +95,9 @@ class Outcome:
     """
 
     kind: OutcomeKind
-    result: bytes = field(repr=False)
+    result: bytes
     ms: float
+
+    def __repr__(self) -> str:
+        """Name the outcome without its body."""
+        return f"Outcome(kind={self.kind.value!r}, ms={self.ms!r})"

@@ -23,7 +23,7 @@ from remit.storage.texts import storable, storable_json
 
 log = structlog.get_logger(__name__)
 
-BATCH: Final = 500
+BATCH: Final = 1000
 """Events in one transaction."""
 
 _ENCODER: Final = msgspec.json.Encoder()
