@@ -4,6 +4,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Protocol
 
+import msgspec
 import structlog
 
 from remit.calls.ids import new_id
@@ -102,54 +103,50 @@ class Recorder:
         Raises:
             AuditUnavailable: Then the call must not run.
         """
-        arguments = recorded(valid.call.arguments, self._body_cap())
-        await self._audit.record(
-            self._authorized(
-                valid.authorized,
-                kind=EventKind.INVOKED,
-                outcome=OutcomeKind.UNKNOWN,
-                arguments=arguments,
-            )
+        event = self._authorized(
+            valid.authorized, kind=EventKind.INVOKED, outcome=OutcomeKind.UNKNOWN
         )
-        return RecordedCall(valid=valid, arguments=arguments)
+        await self._audit.record(event)
+        return RecordedCall(valid=valid, event=event)
 
     async def finished(self, call: RecordedCall, outcome: Outcome) -> None:
         """Record how the call ended."""
-        await self._after(
-            self._authorized(
-                call.valid.authorized,
-                arguments=call.arguments,
-                kind=EventKind.FINISHED,
-                outcome=outcome.kind,
-                result=outcome.result,
-            )
-        )
+        await self._end(call, outcome.kind, result=outcome.result)
 
     async def failed(self, call: RecordedCall, failure: UpstreamError) -> None:
         """Record that the upstream failed; if it may have run, the outcome is unknown (R23)."""
         unknown = failure.sent and failure.code != "INTERNAL_ERROR"
-        await self._after(
-            self._authorized(
-                call.valid.authorized,
-                arguments=call.arguments,
-                kind=EventKind.FINISHED,
-                outcome=OutcomeKind.UNKNOWN if unknown else OutcomeKind.ERROR,
-                code=failure.code,
-                error=str(failure),
-            )
-        )
+        kind = OutcomeKind.UNKNOWN if unknown else OutcomeKind.ERROR
+        await self._end(call, kind, code=failure.code, error=str(failure))
 
     async def abandoned(self, call: RecordedCall) -> None:
         """Record that the caller went away before the upstream answered."""
-        await self._after(
-            self._authorized(
-                call.valid.authorized,
-                arguments=call.arguments,
-                kind=EventKind.FINISHED,
-                outcome=OutcomeKind.UNKNOWN,
-                error="the caller went away before the answer",
-            )
+        error = "the caller went away before the answer"
+        await self._end(call, OutcomeKind.UNKNOWN, error=error)
+
+    async def _end(
+        self,
+        call: RecordedCall,
+        outcome: OutcomeKind,
+        *,
+        code: str = "",
+        error: str | None = None,
+        result: bytes | None = None,
+    ) -> None:
+        now = self._now()
+        event = msgspec.structs.replace(
+            call.event,
+            id=new_id(),
+            kind=EventKind.FINISHED,
+            time=now,
+            outcome=outcome.value,
+            code=code,
+            ms=_ms_between(call.valid.call.started, now),
+            result=None if result is None else recorded(result, self._body_cap()),
+            result_size=0 if result is None else len(result),
+            error=None if error is None else recorded_text(error, MOST_ERROR),
         )
+        await self._after(event)
 
     async def _after(self, event: AuditEvent) -> None:
         try:
@@ -165,8 +162,6 @@ class Recorder:
         outcome: OutcomeKind,
         code: str = "",
         error: str | None = None,
-        result: bytes | None = None,
-        arguments: str | None = None,
     ) -> AuditEvent:
         decision = authorized.decision
         return self._event(
@@ -181,8 +176,6 @@ class Recorder:
             outcome=outcome,
             code=code,
             error=error,
-            result=result,
-            arguments=arguments,
         )
 
     def _event(
@@ -199,8 +192,6 @@ class Recorder:
         outcome: OutcomeKind,
         code: str,
         error: str | None,
-        result: bytes | None = None,
-        arguments: str | None = None,
     ) -> AuditEvent:
         now, cap, principal = self._now(), self._body_cap(), call.principal
         ran = kind is not EventKind.INVOKED
@@ -220,13 +211,15 @@ class Recorder:
             revision=revision,
             outcome=outcome.value,
             code=code,
-            ms=(now - call.started).total_seconds() * 1000 if ran else 0.0,
-            arguments=recorded(call.arguments, cap) if arguments is None else arguments,
+            ms=_ms_between(call.started, now) if ran else 0.0,
+            arguments=recorded(call.arguments, cap),
             arguments_size=len(call.arguments),
-            result=None if result is None else recorded(result, cap),
-            result_size=0 if result is None else len(result),
             error=None if error is None else recorded_text(error, MOST_ERROR),
         )
+
+
+def _ms_between(start: datetime, end: datetime) -> float:
+    return (end - start).total_seconds() * 1000
 
 
 def _tool_of(call: Call, refusal: CallDenied | BadCall) -> str:

@@ -10,6 +10,7 @@ from enum import StrEnum
 import msgspec
 
 from remit.model.decisions import Decision
+from remit.model.events import AuditEvent
 from remit.model.principals import Principal
 from remit.model.tools import Tool, ToolId
 
@@ -69,11 +70,11 @@ class RecordedCall(msgspec.Struct, frozen=True, kw_only=True):
     """A valid call that is in the record, and only so may run (R29).
 
     Attributes:
-        arguments: The arguments as they were recorded: redacted, capped JSON text.
+        event: What was recorded; the end of the call is told in the same words.
     """
 
     valid: ValidCall
-    arguments: str
+    event: AuditEvent
 
 
 class OutcomeKind(StrEnum):
