@@ -130,7 +130,7 @@ class Listing:
 
     def _may_come(self, principal: Principal, scope: str | None) -> bool:
         """Whether a server that is away may offer what a pattern over all servers allows."""
-        if not any(role.allow.anywhere for role in self._rules(principal)):
+        if not any(role.allow.reaches_any_server for role in self._rules(principal)):
             return False
         return any(
             status.state in (ServerState.STARTING, ServerState.FAILED)

@@ -42,6 +42,7 @@ class Declaration:
         roles: By name, in the order of the document.
         agent_types: By type; a type that is not declared has the rules of S3.6-S3.8.
         grants: In the order of the document; order never matters to a decision.
+        groups: Group to its members in SUBJECT spelling, beside what a token says of groups.
         issuers: Whose tokens are accepted.
         document: The document as plain data (`${NAME}` references unexpanded), which a revision
             stores and `export` writes.
@@ -53,6 +54,7 @@ class Declaration:
     agent_types: tuple[AgentTypeRule, ...] = ()
     toolsets: ToolsetOptions = field(default_factory=ToolsetOptions)
     grants: tuple[Grant, ...] = ()
+    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     policy: PolicySettings = field(default_factory=PolicySettings)
     issuers: tuple[JwtIssuer, ...] = ()
     audit: AuditSettings = field(default_factory=AuditSettings)
