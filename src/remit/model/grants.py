@@ -18,7 +18,8 @@ class Grant:
             `group:NAME`, or `*` for everybody in the tenant.
         server: Server name, or empty when `tool` is given.
         tool: Pattern over `server/tool` (R15), or empty when `server` is given.
-        until: Aware UTC after which it counts no more, or None.
+        until: Aware UTC from which it counts no more, or None.
+        enabled: Whether it counts at all (R19).
     """
 
     subject: str
@@ -26,6 +27,7 @@ class Grant:
     server: str = ""
     tool: str = ""
     until: datetime | None = None
+    enabled: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -89,8 +89,8 @@ def compile_grants(declared: Iterable[Grant], now: datetime | None) -> Grants:
 
 
 def _counts(grant: Grant, now: datetime | None) -> bool:
-    if grant.until is None:
-        return True
+    if not grant.enabled or grant.until is None:
+        return grant.enabled
     return grant.effect == "deny" if now is None else now < grant.until
 
 
