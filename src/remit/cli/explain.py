@@ -40,7 +40,7 @@ def explain(
 
 
 def who_can(tool: ToolArgument, config: ConfigFlag = None, as_json: JsonFlag = False) -> None:
-    """Show every role and key that can call a tool.
+    """Show every role, key, user role and agent type that can call a tool.
 
     Exit status 1 if nobody can. No server is started.
     """
@@ -48,9 +48,8 @@ def who_can(tool: ToolArgument, config: ConfigFlag = None, as_json: JsonFlag = F
     if as_json:
         print_json(found.to_json())
     else:
-        rows = [("role", name) for name in found.roles] + [("key", name) for name in found.keys]
-        print_table(("kind", "name"), rows, empty=f"nobody can call {tool}")
-    if not (found.roles or found.keys):
+        print_table(("kind", "name"), found.rows(), empty=f"nobody can call {tool}")
+    if not found.rows():
         raise typer.Exit(EXIT_NO)
 
 

@@ -26,7 +26,7 @@ from remit.policy.agent_types import (
 from remit.policy.grants import SubjectGrants, compile_grants
 from remit.policy.patterns import Pattern
 from remit.policy.rules import PatternRule, PatternRules
-from remit.policy.toolsets import Audience, Toolset, compile_toolsets
+from remit.policy.toolsets import LOADOUTS, Audience, Toolset, compile_toolsets
 
 MEMO_LIMIT = 16_384
 """Most decisions one snapshot remembers: roles times tools of a large installation."""
@@ -48,6 +48,11 @@ def domain_of(name: str, builtin: str = "") -> Domain:
     if DATA in (name, builtin):
         return Domain.TOOLSETS
     return Domain.AGENT_TYPES if {name, builtin} & CREW_TOOLS.keys() else Domain.ROLES
+
+
+def governed_tools(server: str) -> tuple[str, ...]:
+    """Return the tools that toolsets or agent types know of *server*, by its name; or none."""
+    return tuple(LOADOUTS) if server == DATA else CREW_TOOLS.get(server, ())
 
 
 class DecisionMemo:
