@@ -32,6 +32,10 @@ class PolicyInForce:
             self._snapshot = self._snapshot.at(self._now())
         return self._snapshot
 
+    @snapshot.setter
+    def snapshot(self, snapshot: PolicySnapshot) -> None:
+        self._snapshot = snapshot
+
     def server(self, name: str) -> ServerConfig | None:
         """Return the declared server of that name, or None."""
         return self.declaration.servers.get(name)

@@ -9,6 +9,7 @@ from remit.model.servers import ServerState, ServerStatus
 from remit.model.tools import Tool, ToolId
 from remit.policy.engine import decide
 from remit.policy.reach import named_servers, reaches_any_server
+from remit.policy.snapshot import list_order
 from remit.upstreams.wire import Malformed, joined, json_bytes, members, value_of
 
 MOST_CACHED = 512
@@ -49,6 +50,8 @@ class Listing:
     def visible(self, principal: Principal, scope: str | None) -> tuple[Tool, ...]:
         """Return the tools on offer that *principal* may call, sorted by server and name.
 
+        Those of the `data` server come in their canonical order (S2.9).
+
         Args:
             principal: Who asks.
             scope: One server's name, or None for all.
@@ -57,10 +60,11 @@ class Listing:
         key = (principal, scope)
         view = self._views.get(key)
         if view is None:
-            snapshot, catalogue = self._policies.snapshot, self._catalogues.catalogue
+            snapshot, tools = self._policies.snapshot, self._catalogues.catalogue.tools
+            ordered = sorted(tools.items(), key=lambda item: list_order(item[0]))
             view = tuple(
                 tool
-                for tool_id, tool in sorted(catalogue.tools.items())
+                for tool_id, tool in ordered
                 if (scope is None or tool_id.server == scope)
                 and decide(snapshot, principal, tool_id).allowed
             )

@@ -26,7 +26,7 @@ from remit.policy.agent_types import (
 from remit.policy.grants import SubjectGrants, compile_grants
 from remit.policy.patterns import Pattern
 from remit.policy.rules import PatternRule, PatternRules
-from remit.policy.toolsets import LOADOUTS, Audience, Toolset, compile_toolsets
+from remit.policy.toolsets import LOADOUTS, PLACES, Audience, Toolset, compile_toolsets
 
 MEMO_LIMIT = 16_384
 """Most decisions one snapshot remembers: roles times tools of a large installation."""
@@ -53,6 +53,12 @@ def domain_of(name: str, builtin: str = "") -> Domain:
 def governed_tools(server: str) -> tuple[str, ...]:
     """Return the tools that toolsets or agent types know of *server*, by its name; or none."""
     return tuple(LOADOUTS) if server == DATA else CREW_TOOLS.get(server, ())
+
+
+def list_order(tool: ToolId) -> tuple[str, int, str]:
+    """Return what lists are sorted by: server, canonical place on the `data` server, name."""
+    place = PLACES.get(tool.name, len(PLACES)) if tool.server == DATA else 0
+    return tool.server, place, tool.name
 
 
 class DecisionMemo:

@@ -61,6 +61,9 @@ LOADOUTS: Mapping[str, frozenset[Loadout]] = MappingProxyType(
 )
 """Tool to its loadouts, in canonical order."""
 
+PLACES: Mapping[str, int] = MappingProxyType({name: at for at, name in enumerate(LOADOUTS)})
+"""Tool to its place in the canonical order, in which lists name them (S2.9)."""
+
 ALWAYS = ""
 """In place of an option: opened without one."""
 
