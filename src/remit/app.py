@@ -37,17 +37,21 @@ from remit.doors.mcp.protocol import McpDoor
 from remit.doors.mcp.sessions import Sessions
 from remit.errors import StartupError, StorageUnavailable
 from remit.identity.authenticate import Authenticator
+from remit.identity.development import development_issuer
+from remit.identity.jwt import Issuers, JwtVerifier
 from remit.model.principals import DEFAULT_TENANT
 from remit.model.servers import ServerStatus
 from remit.model.tools import Tool, ToolId
 from remit.servers.git.server import open_server as open_git
 from remit.settings import Settings
+from remit.storage.agents import Agents
 from remit.storage.audit import AuditLog, open_audit
 from remit.storage.database import Database, default_url, open_database
 from remit.storage.epochs import Epochs
 from remit.storage.keys import Keys
 from remit.storage.revisions import Revisions, digest_of
 from remit.storage.seen import SeenTools
+from remit.storage.users import Users
 from remit.upstreams.catalogue import Catalogue
 from remit.upstreams.fleet import BuiltinServer, Fleet, open_fleet
 
@@ -69,6 +73,8 @@ class Installation:
     policy: PolicyInForce
     database: Database
     keys: Keys
+    agents: Agents
+    users: Users
     revisions: Revisions
     seen: SeenTools
 
@@ -125,6 +131,8 @@ async def open_installation(settings: Settings, *, author: str) -> AsyncGenerato
             policy=PolicyInForce(loaded.declaration, tenant=DEFAULT_TENANT, revision=number),
             database=database,
             keys=Keys(database),
+            agents=Agents(database),
+            users=Users(database),
             revisions=revisions,
             seen=SeenTools(database),
         )
@@ -141,8 +149,15 @@ def _make_state_folder(settings: Settings) -> None:
 
 
 @asynccontextmanager
-async def open_gateway(settings: Settings, *, author: str) -> AsyncGenerator[Gateway]:
+async def open_gateway(
+    settings: Settings, *, author: str, development: bool = False
+) -> AsyncGenerator[Gateway]:
     """Open everything; returns before slow servers are up.
+
+    Args:
+        settings: Where everything is.
+        author: As `open_installation` says.
+        development: Whether tokens of `remit token issue` are accepted, too: only on loopback.
 
     Raises:
         DeclarationError: The file is wrong.
@@ -163,14 +178,28 @@ async def open_gateway(settings: Settings, *, author: str) -> AsyncGenerator[Gat
         ) as fleet,
         anyio.create_task_group() as tasks,
     ):
-        gateway = await _assemble(installation, audit, fleet)
+        tokens = _token_verifier(installation, development=development)
+        gateway = await _assemble(installation, audit, fleet, tokens)
+        tasks.start_soon(tokens.keep_fresh)
         tasks.start_soon(_watch_epochs, Epochs(installation.database), gateway.authenticate)
         tasks.start_soon(_remember_tools, fleet, installation.seen)
         yield gateway
         tasks.cancel_scope.cancel()
 
 
-async def _assemble(installation: Installation, audit: AuditLog, fleet: Fleet) -> Gateway:
+def _token_verifier(installation: Installation, *, development: bool) -> JwtVerifier:
+    settings, policy = installation.settings, installation.policy
+    own = (development_issuer(settings.state),) if development else ()
+    return JwtVerifier(
+        Issuers(lambda: policy.declaration.issuers, own),
+        folder=settings.config.absolute().parent,
+        environ=os.environ,
+    )
+
+
+async def _assemble(
+    installation: Installation, audit: AuditLog, fleet: Fleet, tokens: JwtVerifier
+) -> Gateway:
     policy = installation.policy
     seen = [tool.id for tool in await installation.seen.all_tools(DEFAULT_TENANT)]
     directory = Directory(fleet, policy, seen)
@@ -188,7 +217,12 @@ async def _assemble(installation: Installation, audit: AuditLog, fleet: Fleet) -
         directory=directory,
         listing=Listing(directory=directory, catalogues=fleet, policies=policy, statuses=fleet),
         pipeline=pipeline,
-        authenticate=Authenticator(installation.keys),
+        authenticate=Authenticator(
+            installation.keys,
+            agents=installation.agents,
+            users=installation.users,
+            tokens=tokens,
+        ),
     )
 
 

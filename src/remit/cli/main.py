@@ -11,6 +11,7 @@ from typing import Annotated
 import structlog
 import typer
 
+from remit.cli.agents import agents_app
 from remit.cli.audit import audit_app
 from remit.cli.call import call
 from remit.cli.check import check
@@ -19,7 +20,9 @@ from remit.cli.explain import explain, who_can
 from remit.cli.keys import keys_app
 from remit.cli.serve import serve
 from remit.cli.stdio import stdio
+from remit.cli.token import token_app
 from remit.cli.tools import tools
+from remit.cli.users import users_app
 
 app = typer.Typer(
     name="remit",
@@ -31,6 +34,9 @@ for command in (demo, serve, stdio, check, tools, call, explain):
     app.command()(command)
 app.command("who-can")(who_can)
 app.add_typer(keys_app, name="keys")
+app.add_typer(agents_app, name="agents")
+app.add_typer(users_app, name="users")
+app.add_typer(token_app, name="token")
 app.add_typer(audit_app, name="audit")
 
 

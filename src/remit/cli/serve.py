@@ -37,7 +37,7 @@ def serve(
 
 
 async def _serve(settings: Settings, host: str, port: int) -> None:
-    async with open_gateway(settings, author="serve") as gateway:
+    async with open_gateway(settings, author="serve", development=is_loopback(host)) as gateway:
         await _check_exposure(gateway, host)
         with bind(host, port) as listener:
             await _make_admin_key(gateway)
