@@ -4,10 +4,11 @@ import hashlib
 import json
 import uuid
 from collections.abc import Generator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final, cast
 
-from sqlalchemy import Row, delete, insert, select
+from sqlalchemy import Row, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -70,6 +71,18 @@ class Revisions:
             rows = (await connection.execute(query)).all()
         return [_revision(row) for row in rows]
 
+    async def last_applied(self, tenant: str) -> Revision | None:
+        """Return the last revision that a file said the same as (R18), or None."""
+        query = (
+            select(revisions)
+            .where(revisions.c.tenant == tenant, revisions.c.from_file)
+            .order_by(revisions.c.number.desc())
+            .limit(1)
+        )
+        async with self._database.reading() as connection:
+            row = (await connection.execute(query)).one_or_none()
+        return None if row is None else _revision(row)
+
     async def write(
         self,
         tenant: str,
@@ -78,27 +91,45 @@ class Revisions:
         author: str,
         reason: str,
         now: datetime,
+        from_file: bool = False,
+        after: int | None = None,
     ) -> Revision:
         """Make *document* the current revision; return the current one if it says the same.
 
+        Args:
+            tenant: Whose declaration it is.
+            document: As plain data.
+            author: Who writes it.
+            reason: Why, in a line.
+            now: Aware UTC.
+            from_file: Whether a file says so, which a later file may then replace (R18).
+            after: The number of the revision that has to be the current one, 0 for none yet;
+                None for any.
+
         Raises:
-            Conflict: Others kept writing revisions at the same time.
+            Conflict: Another revision is the current one, or others kept writing revisions.
         """
         digest = digest_of(document)
         for _ in range(_ATTEMPTS):
             try:
                 async with self._database.writing() as connection:
                     latest = await _latest(connection, tenant)
+                    number = 0 if latest is None else latest.number
+                    if after is not None and after != number:
+                        raise Conflict(
+                            f"revision {number} was written meanwhile, after revision {after}"
+                        )
                     if latest is not None and latest.digest == digest:
-                        return latest
+                        return await _with_file(connection, latest, from_file=from_file)
                     revision = Revision(
-                        number=1 if latest is None else latest.number + 1,
+                        number=number + 1,
                         tenant=tenant,
                         document=document,
                         digest=digest,
                         author=author,
                         reason=reason,
                         created=now,
+                        from_file=from_file,
                     )
                     await _insert(connection, revision)
                     return revision
@@ -118,6 +149,18 @@ async def _latest(connection: AsyncConnection, tenant: str) -> Revision | None:
     return None if row is None else _revision(row)
 
 
+async def _with_file(connection: AsyncConnection, latest: Revision, *, from_file: bool) -> Revision:
+    """Note that a file says the same as the current revision, whoever wrote that."""
+    if latest.from_file or not from_file:
+        return latest
+    await connection.execute(
+        update(revisions)
+        .where(revisions.c.tenant == latest.tenant, revisions.c.number == latest.number)
+        .values(from_file=True)
+    )
+    return replace(latest, from_file=True)
+
+
 async def _insert(connection: AsyncConnection, revision: Revision) -> None:
     await connection.execute(
         insert(revisions).values(
@@ -128,6 +171,7 @@ async def _insert(connection: AsyncConnection, revision: Revision) -> None:
             author=revision.author,
             reason=revision.reason,
             created=revision.created,
+            from_file=revision.from_file,
         )
     )
     if revision.tenant == DEFAULT_TENANT:
@@ -168,4 +212,5 @@ def _revision(row: Row[Any]) -> Revision:
         author=row.author,
         reason=row.reason,
         created=row.created,
+        from_file=row.from_file,
     )
