@@ -73,7 +73,7 @@ async def _issue(
     ends = parse_expiry(expires, now)
     if ends <= now:
         raise BadCall(f"the token would already have expired at {ends.isoformat()}")
-    async with open_installation(settings, author="cli") as installation:
+    async with open_installation(settings, author="") as installation:
         _warn_of_unknown(installation, claims)
         text = sign_token(
             _signing_key(settings.state / KEY_FILE),
@@ -94,7 +94,9 @@ def _warn_of_unknown(installation: Installation, claims: Mapping[str, Sequence[s
     for claim, names in known.items():
         for name in claims.get(claim, ()):
             if name not in names:
-                typer.echo(f"note: {name!r} in {claim} is unknown here, so it gives nothing", err=True)
+                typer.echo(
+                    f"note: {name!r} in {claim} is unknown here, so it gives nothing", err=True
+                )
 
 
 def _signing_key(path: Path) -> str:
