@@ -1,5 +1,6 @@
 """How the commands about callers are used, and misused: one line and a status, no traceback."""
 
+import json
 from collections.abc import Generator
 from pathlib import Path
 
@@ -142,3 +143,15 @@ def test_a_key_file_that_is_no_key_is_not_overwritten(config: Path) -> None:
 
     assert (done.exit_code, path.read_text()) == (3, "{}")
     assert "remove it to have it made anew" in done.stderr
+
+
+def test_who_can_names_agents_and_their_keys(config: Path) -> None:
+    remit(config, "agents", "create", "w1", "--type", "WORKER", "--role", "worker")
+    remit(config, "agents", "create", "w2", "--type", "WORKER")
+    for agent in ("w1", "w2"):
+        remit(config, "keys", "create", f"{agent}-key", "--agent", agent)
+    remit(config, "keys", "rotate", "w1-key", "--overlap", "60")
+
+    found = json.loads(remit(config, "who-can", "tools/work", "--json").stdout)
+
+    assert (found["agents"], found["keys"]) == (["w1"], ["w1-key"])

@@ -148,15 +148,20 @@ class Authority:
         if tool is None:
             return WhoCan()
         able = [caller for caller in callers if decide(self._snapshot, caller, tool).allowed]
+        agents = tuple(one.name for one in able if one.kind is PrincipalKind.AGENT)
+
+        def may_use(key: Key) -> bool:
+            if not key.holds_at(now):
+                return False
+            if key.agent:  # it is worth what its agent is worth
+                return key.agent in agents
+            return decide(self._snapshot, principal_of(key), tool).allowed
+
         return WhoCan(
             roles=roles_that_can(self._snapshot, tool),
-            keys=tuple(
-                key.name
-                for key in keys
-                if key.holds_at(now) and decide(self._snapshot, principal_of(key), tool).allowed
-            ),
+            keys=tuple(dict.fromkeys(key.name for key in keys if may_use(key))),
             users=tuple(one.name for one in able if one.kind is PrincipalKind.USER),
-            agents=tuple(one.name for one in able if one.kind is PrincipalKind.AGENT),
+            agents=agents,
             user_roles=user_roles_that_can(self._snapshot, tool),
             agent_types=agent_types_that_can(self._snapshot, tool),
         )

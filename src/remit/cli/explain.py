@@ -62,7 +62,10 @@ async def _explained(settings: Settings, subject: str, tool: str) -> Answer:
 async def _found(settings: Settings, tool: str) -> WhoCan:
     async with open_installation(settings, author="") as installation:
         keys = await installation.keys.all_keys(DEFAULT_TENANT)
-        return (await open_authority(installation)).who_can(tool, keys, datetime.now(UTC))
+        agents = await installation.agents.all_agents(DEFAULT_TENANT)
+        return (await open_authority(installation)).who_can(
+            tool, keys, datetime.now(UTC), [agent.principal for agent in agents]
+        )
 
 
 async def open_authority(installation: Installation) -> Authority:
