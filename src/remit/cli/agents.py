@@ -77,7 +77,7 @@ def list_agents(config: ConfigFlag = None, as_json: JsonFlag = False) -> None:
 async def _create(
     settings: Settings, agent_id: str, type_name: str, role: str | None, epic: str | None
 ) -> Agent:
-    async with open_installation(settings, author="cli") as installation:
+    async with open_installation(settings, author="") as installation:
         agent = check_agent(
             agent_id,
             tenant=DEFAULT_TENANT,
@@ -94,7 +94,7 @@ async def _create(
 async def _change(
     settings: Settings, agent_id: str, type_name: str | None, role: str | None, epic: str | None
 ) -> Agent:
-    async with open_installation(settings, author="cli") as installation:
+    async with open_installation(settings, author="") as installation:
         old = await get_agent(installation.agents, DEFAULT_TENANT, agent_id)
         agent = check_agent(
             agent_id,

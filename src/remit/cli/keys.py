@@ -168,7 +168,7 @@ def _show(made: MadeKey, as_json: bool) -> None:
 
 async def _create(settings: Settings, name: str, purpose: _Purpose, expires: str | None) -> MadeKey:
     now = datetime.now(UTC)
-    async with open_installation(settings, author="cli") as installation:
+    async with open_installation(settings, author="") as installation:
         agent = purpose.agent
         return await make_key(
             installation.keys,

@@ -12,12 +12,14 @@ import structlog
 import typer
 
 from remit.cli.agents import agents_app
+from remit.cli.apply import apply
 from remit.cli.audit import audit_app
 from remit.cli.call import call
 from remit.cli.check import check
 from remit.cli.demo.command import demo
 from remit.cli.explain import explain, who_can
 from remit.cli.keys import keys_app
+from remit.cli.revisions import export, revisions, rollback
 from remit.cli.serve import serve
 from remit.cli.stdio import stdio
 from remit.cli.token import token_app
@@ -30,7 +32,19 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (demo, serve, stdio, check, tools, call, explain):
+for command in (
+    demo,
+    serve,
+    stdio,
+    check,
+    tools,
+    call,
+    explain,
+    apply,
+    revisions,
+    rollback,
+    export,
+):
     app.command()(command)
 app.command("who-can")(who_can)
 app.add_typer(keys_app, name="keys")

@@ -3,7 +3,8 @@
 import hashlib
 import json
 import uuid
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final, cast
@@ -12,7 +13,7 @@ from sqlalchemy import Row, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from remit.errors import Conflict, NotFound
+from remit.errors import Conflict, NotFound, StorageUnavailable
 from remit.model.principals import DEFAULT_TENANT
 from remit.model.revisions import Revision
 from remit.storage.database import Database
@@ -44,7 +45,7 @@ class Revisions:
 
     async def latest(self, tenant: str) -> Revision | None:
         """Return the current revision, or None before the first."""
-        async with self._database.reading() as connection:
+        async with self._reading() as connection:
             return await _latest(connection, tenant)
 
     async def get_revision(self, tenant: str, number: int) -> Revision:
@@ -54,7 +55,7 @@ class Revisions:
             NotFound: The tenant has no revision of that number.
         """
         query = select(revisions).where(revisions.c.tenant == tenant, revisions.c.number == number)
-        async with self._database.reading() as connection:
+        async with self._reading() as connection:
             row = (await connection.execute(query)).one_or_none()
         if row is None:
             raise NotFound(f"there is no revision {number}")
@@ -67,7 +68,7 @@ class Revisions:
             .where(revisions.c.tenant == tenant)
             .order_by(revisions.c.number.desc())
         )
-        async with self._database.reading() as connection:
+        async with self._reading() as connection:
             rows = (await connection.execute(query)).all()
         return [_revision(row) for row in rows]
 
@@ -79,7 +80,7 @@ class Revisions:
             .order_by(revisions.c.number.desc())
             .limit(1)
         )
-        async with self._database.reading() as connection:
+        async with self._reading() as connection:
             row = (await connection.execute(query)).one_or_none()
         return None if row is None else _revision(row)
 
@@ -136,6 +137,16 @@ class Revisions:
             except IntegrityError:
                 continue  # PostgreSQL: another process took the number first
         raise Conflict("others keep writing revisions: try again")
+
+    @asynccontextmanager
+    async def _reading(self) -> AsyncGenerator[AsyncConnection]:
+        try:
+            async with self._database.reading() as connection:
+                yield connection
+        except ValueError as error:  # what is stored is no JSON: somebody else's hand
+            raise StorageUnavailable(
+                f"a revision in the database {self._database.name} is damaged: {error}"
+            ) from error
 
 
 async def _latest(connection: AsyncConnection, tenant: str) -> Revision | None:
