@@ -155,16 +155,20 @@ ROWS = {
         "ghost", "git/git_log", Layer.CEILING, "", NO_ROLE + "'ghost' (not declared)"
     ),
     "not granted": no(
-        "dev ghost", "git/git_pull", Layer.CEILING, "", NO_ROLE + "'dev', 'ghost' (not declared)"
+        "dev ghost",
+        "git/git_pull",
+        Layer.CEILING,
+        "roles.dev",
+        NO_ROLE + "'dev', 'ghost' (not declared)",
     ),
-    "an empty list": no("empty", "git/git_log", Layer.CEILING, "", NO_ROLE + "'empty'"),
+    "an empty list": no("empty", "git/git_log", Layer.CEILING, "roles.empty", NO_ROLE + "'empty'"),
     "a server without tools": no(
-        "server_only", "wiki/read", Layer.CEILING, "", NO_ROLE + "'server_only'"
+        "server_only", "wiki/read", Layer.CEILING, "roles.server_only", NO_ROLE + "'server_only'"
     ),
     "a star in tools is no pattern": no(
-        "starred", "git/git_log", Layer.CEILING, "", NO_ROLE + "'starred'"
+        "starred", "git/git_log", Layer.CEILING, "roles.starred", NO_ROLE + "'starred'"
     ),
-    "letter case": no("dev", "git/GIT_LOG", Layer.CEILING, "", NO_ROLE + "'dev'"),
+    "letter case": no("dev", "git/GIT_LOG", Layer.CEILING, "roles.dev", NO_ROLE + "'dev'"),
     "letter case of the server": no(
         "dev", "Git/git_log", Layer.SERVER, "", "server 'Git' is not declared"
     ),
@@ -272,7 +276,12 @@ def test_an_explanation_lists_all_layers_in_order_also_after_the_one_that_decide
             rule="roles.reader.deny[0]",
             reason="role 'reader' denies '*/drop_*'",
         ),
-        LayerVerdict(layer=Layer.CEILING, verdict=Verdict.DENY, reason=NO_ROLE + "'reader'"),
+        LayerVerdict(
+            layer=Layer.CEILING,
+            verdict=Verdict.DENY,
+            rule="roles.reader",
+            reason=NO_ROLE + "'reader'",
+        ),
         LayerVerdict(
             layer=Layer.ACCESS,
             verdict=Verdict.ALLOW,

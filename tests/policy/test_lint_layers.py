@@ -65,6 +65,7 @@ def test_grants_that_matter_have_no_findings() -> None:
                 deny("group:g", server="vault"),
                 deny("group:g", tool="*/write"),
                 deny("group:g", tool="mail/send"),
+                allow("group:g", tool="*/read"),
                 Grant(
                     subject="key:ci",
                     effect="allow",

@@ -67,7 +67,7 @@ def ask_roles(snapshot: PolicySnapshot, standing: Standing, tool: ToolId) -> Lay
         verdict = role.named.get(tool) or role.allow.find(tool)
         if verdict is not None:
             return verdict
-    return _no(_why_no_role(snapshot, standing))
+    return _no(_why_no_role(snapshot, standing), rule=_nearest_role(snapshot, standing))
 
 
 def roles_of(snapshot: PolicySnapshot, standing: Standing) -> Iterator[RoleRules]:
@@ -87,8 +87,14 @@ def ask_key_scope(_snapshot: PolicySnapshot, _standing: Standing, tool: ToolId) 
     return _no(f"a service key opens nothing of server {tool.server!r}")
 
 
-def _no(reason: str) -> LayerVerdict:
-    return LayerVerdict(layer=Layer.CEILING, verdict=Verdict.DENY, reason=reason)
+def _no(reason: str, rule: str = "") -> LayerVerdict:
+    return LayerVerdict(layer=Layer.CEILING, verdict=Verdict.DENY, rule=rule, reason=reason)
+
+
+def _nearest_role(snapshot: PolicySnapshot, standing: Standing) -> str:
+    """Return where a grant would have to stand: the caller's first role that is declared."""
+    held = (f"roles.{name}" for name in standing.roles if name in snapshot.roles)
+    return next(held, "")
 
 
 def _why_no_role(snapshot: PolicySnapshot, standing: Standing) -> str:

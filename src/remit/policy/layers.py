@@ -25,6 +25,10 @@ from remit.policy.standing import Standing
 
 Ask = Callable[[PolicySnapshot, Standing, ToolId], LayerVerdict]
 
+_NO_DENY = LayerVerdict(
+    layer=Layer.DENY, verdict=Verdict.SILENT, reason="nothing denies it to the caller"
+)
+
 BYPASS = "policy.admin_bypass"
 """The rule that lets an administrator's token pass (R12)."""
 
@@ -80,9 +84,7 @@ def ask_deny(snapshot: PolicySnapshot, standing: Standing, tool: ToolId) -> Laye
             rule="token.mcpServerDenyIds",
             reason=f"the caller's token denies server {tool.server!r}",
         )
-    return LayerVerdict(
-        layer=Layer.DENY, verdict=Verdict.SILENT, reason="nothing denies it to the caller"
-    )
+    return _NO_DENY
 
 
 def ask_ceiling(snapshot: PolicySnapshot, standing: Standing, tool: ToolId) -> LayerVerdict:

@@ -5,7 +5,7 @@ the text, at its end, or somewhere within. A look-up asks for the pieces that th
 has there, so its cost grows with how many lengths of pieces there are, not with how many rules.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -27,30 +27,41 @@ class PatternRule:
     verdict: LayerVerdict
 
 
-Bucket = Mapping[int, Mapping[str, Sequence[PatternRule]]]
-"""Length of a piece to the piece to the rules kept under it."""
+ByPiece = Mapping[str, Sequence[PatternRule]]
+"""The rules kept under each literal piece."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Spelled:
-    """The rules written in one spelling."""
+    """The rules written in one spelling, those with a star by where their piece stands.
+
+    Attributes:
+        literals: Patterns without a star, by their text.
+        starts: Length of the piece, and the rules whose text begins with it.
+        ends: The same for those whose text ends with it.
+        within: Length and first character of the piece, and the other rules.
+    """
 
     literals: Mapping[str, PatternRule]
-    starts: Bucket
-    ends: Bucket
-    within: Bucket
+    starts: Sequence[tuple[int, ByPiece]]
+    ends: Sequence[tuple[int, ByPiece]]
+    within: Sequence[tuple[int, str, ByPiece]]
 
-    def candidates(self, text: str) -> Iterator[PatternRule]:
-        """Yield every rule that can fit *text*."""
+    def candidates(self, text: str) -> list[PatternRule]:
+        """Return every rule that can fit *text*; one may come twice."""
+        found: list[PatternRule] = []
         if (literal := self.literals.get(text)) is not None:
-            yield literal
-        for length, by_piece in self.starts.items():
-            yield from by_piece.get(text[:length], ())
-        for length, by_piece in self.ends.items():
-            yield from by_piece.get(text[-length:], ())
-        for length, by_piece in self.within.items():
-            for at in range(len(text) - length + 1):
-                yield from by_piece.get(text[at : at + length], ())
+            found.append(literal)
+        for length, by_piece in self.starts:
+            found += by_piece.get(text[:length], ())
+        for length, by_piece in self.ends:
+            found += by_piece.get(text[-length:], ())
+        for length, first, by_piece in self.within:
+            at = text.find(first)
+            while at >= 0:
+                found += by_piece.get(text[at : at + length], ())
+                at = text.find(first, at + 1)
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,8 +73,8 @@ class PatternRules:
     """
 
     reaches_any_server: bool
-    _slashed: _Spelled
-    _mcp: _Spelled
+    _slashed: _Spelled | None
+    _mcp: _Spelled | None
 
     @classmethod
     def index(cls, rules: Iterable[PatternRule]) -> Self:
@@ -71,8 +82,8 @@ class PatternRules:
         listed = tuple(rules)
         return cls(
             reaches_any_server=any(rule.pattern.literal_server is None for rule in listed),
-            _slashed=_spelled(rule for rule in listed if not rule.pattern.is_mcp),
-            _mcp=_spelled(rule for rule in listed if rule.pattern.is_mcp),
+            _slashed=_spelled([rule for rule in listed if not rule.pattern.is_mcp]),
+            _mcp=_spelled([rule for rule in listed if rule.pattern.is_mcp]),
         )
 
     def find(self, tool: ToolId) -> LayerVerdict | None:
@@ -82,24 +93,37 @@ class PatternRules:
 
     def find_rule(self, tool: ToolId) -> PatternRule | None:
         """Return the first rule of the list that fits *tool*, or None."""
-        first: PatternRule | None = None
-        for spelled, text in ((self._slashed, str(tool)), (self._mcp, mcp_spelling(tool))):
-            for rule in spelled.candidates(text):
-                if (first is None or rule.position < first.position) and rule.pattern.matches(tool):
-                    first = rule
-        return first
+        found: list[PatternRule] = []
+        if self._slashed is not None:
+            found += self._slashed.candidates(str(tool))
+        if self._mcp is not None:
+            found += self._mcp.candidates(mcp_spelling(tool))
+        if not found:  # the common case, and worth its line on this path
+            return None
+        fitting = [rule for rule in found if rule.pattern.matches(tool)]
+        return min(fitting, key=lambda rule: rule.position, default=None)
 
 
-def _spelled(rules: Iterable[PatternRule]) -> _Spelled:
+def _spelled(rules: Sequence[PatternRule]) -> _Spelled | None:
+    if not rules:
+        return None
     literals: dict[str, PatternRule] = {}
     starts: dict[int, dict[str, list[PatternRule]]] = {}
     ends: dict[int, dict[str, list[PatternRule]]] = {}
-    within: dict[int, dict[str, list[PatternRule]]] = {}
+    within: dict[tuple[int, str], dict[str, list[PatternRule]]] = {}
     for rule in rules:
         if rule.pattern.is_literal:
             literals.setdefault(rule.pattern.text, rule)
             continue
         at, piece = rule.pattern.longest_piece
-        bucket = starts if at == 0 else ends if at < 0 else within
-        bucket.setdefault(len(piece), {}).setdefault(piece, []).append(rule)
-    return _Spelled(literals=literals, starts=starts, ends=ends, within=within)
+        if at > 0:
+            by_piece = within.setdefault((len(piece), piece[0]), {})
+        else:
+            by_piece = (starts if at == 0 else ends).setdefault(len(piece), {})
+        by_piece.setdefault(piece, []).append(rule)
+    return _Spelled(
+        literals=literals,
+        starts=tuple(starts.items()),
+        ends=tuple(ends.items()),
+        within=tuple((*key, by_piece) for key, by_piece in within.items()),
+    )
