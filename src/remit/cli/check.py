@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
@@ -33,7 +34,9 @@ def check(
     try:
         loaded = load_declaration(settings.config)
         offered = run(lambda: _offered(loaded.declaration)) if connect else None
-        report = check_declaration(loaded, offered=offered, environ=os.environ)
+        report = check_declaration(
+            loaded, offered=offered, environ=os.environ, now=datetime.now(UTC)
+        )
     except DeclarationError as error:
         report = Report(errors=error.problems, warnings=(), roles=0, grants=0)
     if as_json:
