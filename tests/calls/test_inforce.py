@@ -1,15 +1,21 @@
 import time
 import uuid
+from dataclasses import replace
+from datetime import timedelta
 
 import anyio
 import pytest
-from tests.calls.worlds import caller, declared
+from tests.calls.worlds import NOON, caller, declared
 
 from remit.calls.ids import new_id
 from remit.calls.inforce import PolicyInForce
 from remit.errors import DeclarationError
 from remit.model.declaration import AuditSettings
+from remit.model.grants import Grant
 from remit.model.roles import Role
+from remit.model.servers import ServerConfig
+from remit.model.tools import ToolId
+from remit.policy.engine import decide
 
 
 def test_the_policy_in_force_is_one_revision_of_declaration_and_snapshot() -> None:
@@ -80,6 +86,29 @@ async def test_whoever_waits_for_a_change_hears_of_every_swap() -> None:
 
     assert heard == [first + 1]
     assert await policy.wait(first) == first + 1
+
+
+def test_a_grant_that_ends_counts_no_more_from_that_moment_on() -> None:
+    # S4.16
+    clock = [NOON]
+    grant = Grant(
+        subject="key:ci", effect="allow", server="wiki", until=NOON + timedelta(seconds=5)
+    )
+    servers = [ServerConfig(name="wiki", default_access="deny")]
+    declaration = replace(declared([Role(name="reader", allow=("*/*",))], servers), grants=(grant,))
+    policy = PolicyInForce(declaration, tenant="default", revision=1, now=lambda: clock[0])
+
+    def may() -> bool:
+        return decide(policy.snapshot, caller("reader"), ToolId("wiki", "read")).allowed
+
+    before = policy.snapshot
+    assert may()
+    assert policy.snapshot is before
+
+    clock[0] += timedelta(seconds=5)
+
+    assert not may()
+    assert policy.snapshot is policy.snapshot is not before
 
 
 def test_an_id_is_a_uuid_of_the_kind_that_sorts_by_time() -> None:
