@@ -22,6 +22,7 @@ from remit.cli.keys import keys_app
 from remit.cli.revisions import export, revisions, rollback
 from remit.cli.serve import serve
 from remit.cli.stdio import stdio
+from remit.cli.test import policy_test
 from remit.cli.token import token_app
 from remit.cli.tools import tools
 from remit.cli.users import users_app
@@ -47,6 +48,7 @@ for command in (
 ):
     app.command()(command)
 app.command("who-can")(who_can)
+app.command("test")(policy_test)
 app.add_typer(keys_app, name="keys")
 app.add_typer(agents_app, name="agents")
 app.add_typer(users_app, name="users")
