@@ -14,7 +14,7 @@ from tests.identity.conftest import Setting
 from remit.errors import Unauthenticated
 from remit.identity.authenticate import Authenticator
 from remit.identity.jwks import MOST_KEYS, KeySource, KeysUnavailable, parse_keys
-from remit.identity.jwks_fetch import MOST_BYTES, FileKeys, UrlKeys, is_public
+from remit.identity.jwks_fetch import MOST_BYTES, FileKeys, UrlKeys, is_loopback, is_public
 from remit.model.principals import Principal
 from remit.testing.issuer import FakeIssuer
 
@@ -311,6 +311,11 @@ def test_no_address_of_an_inner_network_is_public(address: str) -> None:
 @pytest.mark.parametrize("address", ["8.8.8.8", "2606:4700::1111", "::ffff:8.8.8.8"])
 def test_an_address_of_the_internet_is_public(address: str) -> None:
     assert is_public(address)
+
+
+def test_this_machine_is_known_by_each_of_its_addresses() -> None:
+    assert all(map(is_loopback, ("127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1")))
+    assert not any(map(is_loopback, ("10.0.0.1", "::ffff:10.0.0.1", "fe80::1", "8.8.8.8")))
 
 
 class FixedResolver(AbstractResolver):

@@ -10,7 +10,7 @@ from tests.identity.conftest import Setting
 
 from remit.errors import Unauthenticated
 from remit.identity.jwt import FILE_EVERY, URL_EVERY
-from remit.identity.tokens import LONGEST_TOKEN, CredentialRefused
+from remit.identity.tokens import LONGEST_TOKEN, CredentialRefused, is_signed, read_token
 from remit.model.principals import PrincipalKind, ServerPolicy, UserRole
 from remit.testing.issuer import AUDIENCE, FakeIssuer, sign
 
@@ -332,6 +332,17 @@ async def test_a_token_whose_subject_is_agent_is_a_user(setting: Setting) -> Non
     assert principal.agent_type is None
     assert not principal.service
     assert principal.servers is None  # S4.3: no verified policy
+
+
+def test_a_signature_counts_only_by_an_algorithm_that_is_allowed(setting: Setting) -> None:
+    key = setting.issuer.keys["k1"]
+    token = read_token(setting.token())
+    nobody = read_token(unsigned(setting, "none") + "AA")
+
+    assert is_signed(token, [key], ["RS256"])
+    assert not is_signed(token, [key], [])
+    assert not is_signed(token, [], ["RS256"])
+    assert not is_signed(nobody, [key], ["none"])
 
 
 def test_the_bounds_of_looking_for_newer_keys_are_as_documented() -> None:

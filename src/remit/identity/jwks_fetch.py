@@ -81,8 +81,7 @@ class _Checked(AbstractResolver):
         return found
 
     async def close(self) -> None:
-        """Close the resolver beneath."""
-        await self._resolver.close()
+        """Leave the resolver beneath as it is: nothing of it is open."""
 
 
 class UrlKeys:
