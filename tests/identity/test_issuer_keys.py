@@ -220,7 +220,7 @@ async def test_an_issuer_that_never_answers_is_given_up(
     monkeypatch.setattr("remit.identity.jwks_fetch.FETCH_TIMEOUT", 0.2)
     issuer.released.clear()
 
-    with anyio.fail_after(10), pytest.raises(KeysUnavailable, match=r"no answer within 0\.2 s"):
+    with anyio.fail_after(40), pytest.raises(KeysUnavailable, match=r"no answer within 0\.2 s"):
         await UrlKeys(issuer.url, allow_private=True)()
 
 

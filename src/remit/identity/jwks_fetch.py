@@ -5,7 +5,6 @@ very address that was checked; redirects are not followed. `allow_private_url` o
 addresses, and plain `http` on loopback (SSRF).
 """
 
-import asyncio
 import ipaddress
 import socket
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 import aiohttp
+import anyio
 from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.resolver import ThreadedResolver
 from anyio import to_thread
@@ -101,7 +101,7 @@ class UrlKeys:
             KeysUnavailable: There is none to be had, or its address is not one to ask.
         """
         try:
-            async with asyncio.timeout(FETCH_TIMEOUT):
+            with anyio.fail_after(FETCH_TIMEOUT):
                 return await self._fetch()
         except TimeoutError:
             raise KeysUnavailable(f"no answer within {FETCH_TIMEOUT:g} s") from None
