@@ -48,8 +48,8 @@ async def test_a_call_that_ran_has_two_events_that_make_one_row() -> None:
 @pytest.mark.parametrize(
     ("name", "scope", "expected"),
     [
-        ("git__push", None, ("git", "push", "ceiling", "")),
-        ("push", "git", ("git", "push", "ceiling", "")),
+        ("git__push", None, ("git", "push", "ceiling", "roles.clerk")),
+        ("push", "git", ("git", "push", "ceiling", "roles.clerk")),
         ("jira__delete_all", None, ("jira", "delete_all", "deny", "roles.clerk.deny[0]")),
         ("nosuch", None, ("", "nosuch", "", "")),
         ("status", None, ("", "status", "", "")),
