@@ -78,7 +78,7 @@ def test_who_gains_and_loses_what_is_told_for_roles_that_come_go_and_change() ->
 
     assert told == [
         "role:dev gains git/pull: roles.dev.allow[0]",
-        "role:dev loses git/push: roles.dev.deny[0]",
+        "role:dev loses git/push: role 'dev' denies 'git/push'",
         "role:gone loses wiki/read: " + told[2].partition(": ")[2],
         "role:fresh gains wiki/read: roles.fresh.allow[0]",
     ]

@@ -59,8 +59,8 @@ class AuthorityChange:
 
     def __str__(self) -> str:
         """Return one line for people."""
-        verb = "gains" if self.gains else "loses"
-        return f"{self.subject} {verb} {self.tool}: {self.rule or self.reason}"
+        verb, why = ("gains", self.rule) if self.gains else ("loses", self.reason)
+        return f"{self.subject} {verb} {self.tool}: {why}"
 
 
 def document_changes(

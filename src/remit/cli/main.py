@@ -109,6 +109,9 @@ def _interrupt(_number: int, _frame: FrameType | None) -> None:
 
 def main() -> None:
     """Run the command that the arguments name; a wrong use is one line, as any other error is."""
+    # A shell without job control starts what runs behind it with Ctrl-C ignored, and SIGTERM too
+    # would then end nothing.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, _interrupt)
     try:
         status: int | None = app(standalone_mode=False)
