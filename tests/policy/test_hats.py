@@ -50,8 +50,8 @@ DECLARATION = Declaration(
     agent_types=(
         AgentTypeRule(
             type=AgentType.WORKER,
-            allow=("mcp__mail__*", "ci/log", "data/query", "task/*"),
-            deny=("mail/shout", "ci/l*", "git/*"),
+            allow=("mcp__mail__*", "ci/log", "data/query", "task/*", "mail/send"),
+            deny=("mail/shout", "ci/l*", "git/*", "post/lost"),
         ),
     ),
     toolsets=ToolsetOptions(allow_ontology_maintenance=False),
@@ -182,6 +182,13 @@ ROWS = {
     ),
     "agent type, the crew under another name": Row(
         who=agent("w2", "dev"), tool="post/read", reason="agent type WORKER does not allow it"
+    ),
+    "a type's deny, of the crew under another name": Row(
+        who=agent("w2"),
+        tool="post/lost",
+        layer=Layer.DENY,
+        rule="agent_types.WORKER.deny[3]",
+        reason="agent type WORKER denies 'post/lost'",
     ),
     "no agent": Row(
         who=user("x", "dev"),
@@ -335,6 +342,11 @@ def test_the_decision_and_its_rule_are_exactly(name: str) -> None:
     assert decide(snapshot(), row.who, ToolId(server, tool)) == Decision(
         allowed=row.allowed, layer=row.layer, rule=row.rule, reason=row.reason, revision=5
     )
+    said = {
+        one.layer: one.verdict for one in explain(snapshot(), row.who, ToolId(server, tool)).layers
+    }
+    assert all(isinstance(verdict, Verdict) for verdict in said.values())
+    assert said[row.layer] is (Verdict.ALLOW if row.allowed else Verdict.DENY)
 
 
 ACCESS = {
@@ -400,7 +412,22 @@ def test_a_type_that_names_a_server_literally_opens_it() -> None:
         "agent_types.WORKER.allow[3]",
         "agent type WORKER names server 'task'",
     )
-    assert said.layer is Layer.ACCESS
+    assert (said.layer, said.verdict) == (Layer.ACCESS, Verdict.ALLOW)
+
+
+def test_a_server_that_is_not_declared_is_explained_by_the_hat_that_would_govern_it() -> None:
+    empty = snapshot(replace(DECLARATION, servers={}))
+
+    def reason(who: Principal, tool: ToolId, layer: int) -> str:
+        return explain(empty, who, tool).layers[layer].reason
+
+    assert reason(user("x"), ToolId("data", "query"), 3).startswith("toolsets govern")
+    assert reason(user("x"), ToolId("mail", "send"), 3).startswith("agent types govern")
+    assert reason(user("x"), ToolId("git", "log"), 3).startswith("no role allows it")
+    assert reason(SERVICE, ToolId("mail", "send"), 3).startswith("a service key opens nothing")
+    assert (
+        reason(agent("w2"), ToolId("mail", "shout"), 2) == "agent type WORKER denies 'mail/shout'"
+    )
 
 
 @pytest.mark.parametrize("other", ["user:ann", "group:day"])

@@ -14,6 +14,7 @@ from remit.policy.lint import lint
 
 NOON = datetime(2026, 11, 28, 12, tzinfo=UTC)
 OFFERED = {"wiki": frozenset({"read", "write"}), "git": frozenset({"log"})}
+WAREHOUSE = ServerConfig(name="warehouse", transport=Transport.BUILTIN, builtin="data")
 READER = Role(
     name="reader", tools={"wiki": ("read", "write"), "vault": ("open",)}, allow=("git/*",)
 )
@@ -259,7 +260,7 @@ def test_an_agent_type_that_allows_nothing_is_told() -> None:
 
 def test_patterns_of_an_agent_type_that_fit_nothing_are_told() -> None:
     assert of_type(
-        ("mcp__mail__send", "mcp__task__updat_status", "mcp__mial__*"), ("*/no_such_tool_at_all",)
+        ("mcp__mail__send", "mcp__task__updat_status", "mcp__mial__*"), ("git/lok", "*/no_such")
     ) == [
         Finding(
             code="pattern-matches-nothing",
@@ -274,6 +275,12 @@ def test_patterns_of_an_agent_type_that_fit_nothing_are_told() -> None:
             path="agent_types.WORKER.allow[2]",
             remedy="did you mean 'mail'? otherwise declare it under 'mcp_servers'",
         ),
+        Finding(
+            code="pattern-matches-nothing",
+            message="'git/lok', deny of agent type WORKER, matches no tool that is known",
+            path="agent_types.WORKER.deny[0]",
+            remedy="did you mean 'git/log'? otherwise correct or remove it",
+        ),
     ]
 
 
@@ -287,9 +294,16 @@ def test_a_pattern_over_all_servers_is_judged_once_all_are_known() -> None:
 
 
 def test_an_allow_that_the_same_type_denies_is_told() -> None:
-    assert of_type(
-        ("mcp__mail__send", "mcp__mail__*"), ("mcp__task__get", "mcp__mail__s*", "mcp__mail__send")
-    ) == [
+    findings = of_type(
+        ("mcp__mail__send", "mcp__mail__*", "mcp__task__get"),
+        ("mcp__task__get", "mcp__mail__s*", "mcp__mail__send"),
+    )
+
+    assert [finding.path for finding in findings] == [
+        "agent_types.WORKER.allow[0]",
+        "agent_types.WORKER.allow[2]",
+    ]
+    assert findings[:1] == [
         Finding(
             code="shadowed-allow",
             message="it allows 'mcp__mail__send', and agent_types.WORKER.deny[1] denies it all",
@@ -311,6 +325,7 @@ def test_options_of_toolsets_without_a_server_under_them_are_told() -> None:
         )
     ]
     assert found(declare(toolsets=options, servers=(ServerConfig(name="data"),))) == []
+    assert found(declare(toolsets=options, servers=(WAREHOUSE,))) == []
 
 
 @pytest.mark.parametrize(
@@ -332,6 +347,17 @@ def test_a_role_that_grants_what_it_does_not_govern_is_told(role: Role, path: st
             path=path,
             remedy="remove it; user roles open 'data', and agent types the crew's servers",
         )
+    ]
+
+
+def test_a_role_does_not_govern_remits_own_server_under_another_name() -> None:
+    role = Role(name="r", allow=("*/read", "warehouse/*", "mail/send"))
+
+    findings = found(declare(roles=(READER, role), servers=(WAREHOUSE,)))
+
+    assert [(finding.code, finding.path) for finding in findings] == [
+        ("unknown-server", "roles.r.allow[2]"),
+        ("not-governed-by-roles", "roles.r.allow[1]"),
     ]
 
 

@@ -21,21 +21,18 @@ Ceiling = Callable[[PolicySnapshot, Standing, ToolId], LayerVerdict]
 
 def ceilings_of(snapshot: PolicySnapshot, standing: Standing, server: str) -> list[Ceiling]:
     """Return the ceilings whose domain holds the tools of *server* for this caller."""
-    declared = snapshot.servers.get(server)
-    domain = declared.domain if declared is not None else domain_of(server)
+    domain = _domain_of(snapshot, server)
     if standing.service and domain is not Domain.TOOLSETS:
         return [ask_key_scope]
     asked: list[Ceiling] = [ask_toolset] if domain is Domain.TOOLSETS else []
-    if is_governed_by_type(snapshot, standing, server, domain):
+    if is_governed_by_type(snapshot, standing, server):
         asked.append(ask_agent_type)
     return asked or [ask_roles]
 
 
-def is_governed_by_type(
-    snapshot: PolicySnapshot, standing: Standing, server: str, domain: Domain
-) -> bool:
+def is_governed_by_type(snapshot: PolicySnapshot, standing: Standing, server: str) -> bool:
     """Whether agent types govern *server* for this caller."""
-    if domain is Domain.AGENT_TYPES:
+    if _domain_of(snapshot, server) is Domain.AGENT_TYPES:
         return True
     rules = type_rules_of(snapshot, standing)
     return rules is not None and server in rules.servers
@@ -53,9 +50,9 @@ def ask_toolset(snapshot: PolicySnapshot, standing: Standing, tool: ToolId) -> L
 
 def ask_agent_type(snapshot: PolicySnapshot, standing: Standing, tool: ToolId) -> LayerVerdict:
     """Allow what the caller's agent type allows (S3.9)."""
-    rules = type_rules_of(snapshot, standing)
-    if rules is None or standing.agent_type is None:
+    if standing.agent_type is None:
         return _no(f"agent types govern server {tool.server!r}, and the caller has none")
+    rules = snapshot.agent_types[standing.agent_type]
     return rules.allow.find(tool) or _no(
         f"agent type {standing.agent_type.value} does not allow it"
     )
@@ -80,6 +77,11 @@ def roles_of(snapshot: PolicySnapshot, standing: Standing) -> Iterator[RoleRules
 def type_rules_of(snapshot: PolicySnapshot, standing: Standing) -> AgentTypeRules | None:
     """Return the rules of the caller's agent type, or None when it is no agent."""
     return None if standing.agent_type is None else snapshot.agent_types[standing.agent_type]
+
+
+def _domain_of(snapshot: PolicySnapshot, server: str) -> Domain:
+    declared = snapshot.servers.get(server)
+    return declared.domain if declared is not None else domain_of(server)
 
 
 def ask_key_scope(_snapshot: PolicySnapshot, _standing: Standing, tool: ToolId) -> LayerVerdict:

@@ -20,7 +20,7 @@ from remit.policy.ceilings import (
     type_rules_of,
 )
 from remit.policy.grants import ROLE, Found, GrantList
-from remit.policy.snapshot import PolicySnapshot, domain_of
+from remit.policy.snapshot import PolicySnapshot
 from remit.policy.standing import Standing
 
 Ask = Callable[[PolicySnapshot, Standing, ToolId], LayerVerdict]
@@ -148,7 +148,7 @@ def _denies_of_tools(
     rules = type_rules_of(snapshot, standing)
     if (
         rules is not None
-        and _is_governed_by_type(snapshot, standing, tool.server)
+        and is_governed_by_type(snapshot, standing, tool.server)
         and (verdict := rules.deny.find(tool)) is not None
     ):
         yield verdict
@@ -189,13 +189,7 @@ def _opened_by_token(standing: Standing, tool: ToolId) -> LayerVerdict | None:
     )
 
 
-def _is_governed_by_type(snapshot: PolicySnapshot, standing: Standing, server: str) -> bool:
-    declared = snapshot.servers.get(server)
-    domain = declared.domain if declared is not None else domain_of(server)
-    return is_governed_by_type(snapshot, standing, server, domain)
-
-
 def _first(found: Iterable[Found | None]) -> LayerVerdict | None:
     """Return the verdict of the grant that stands first in the declaration."""
     fitting = [one for one in found if one is not None]
-    return min(fitting, key=lambda one: one.position).verdict if fitting else None
+    return min(fitting).verdict if fitting else None

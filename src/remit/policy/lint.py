@@ -210,9 +210,9 @@ def _shadowed(role: Role, grant: str, path: str, covering: list[bool]) -> Findin
 def _wrong_hats(role: Role, declaration: Declaration) -> Iterator[Finding]:
     """Give what a role grants of servers that roles do not govern (R9)."""
     path = f"roles.{role.name}"
+    literal = [Pattern.parse(text).literal_server for text in role.allow]
     places = [(f"{path}.tools.{name}", name) for name in role.tools]
-    for at, text in enumerate(role.allow):
-        places.append((f"{path}.allow[{at}]", Pattern.parse(text).literal_server or ""))
+    places += [(f"{path}.allow[{at}]", name) for at, name in enumerate(literal) if name is not None]
     for place, name in places:
         config = declaration.servers.get(name)
         domain = domain_of(name, config.builtin) if config is not None else Domain.ROLES

@@ -66,11 +66,9 @@ def _agent_type_findings(
             yield from _pattern_findings(text, f"{key} of {whose}", place, declaration, offered)
     denies = [Pattern.parse(text) for text in rule.deny]
     for at, text in enumerate(rule.allow):
-        allow = Pattern.parse(text)
-        for deny_at, deny in enumerate(denies):
-            if deny.covers(allow):
-                yield _shadowed(text, f"{path}.allow[{at}]", f"{path}.deny[{deny_at}]")
-                break
+        covering = [deny.covers(Pattern.parse(text)) for deny in denies]
+        if any(covering):
+            yield _shadowed(text, f"{path}.allow[{at}]", f"{path}.deny[{covering.index(True)}]")
 
 
 def _grant_findings(
@@ -101,10 +99,10 @@ def _grant_findings(
 
 
 def _idle_allow(path: str, grant: Grant, declaration: Declaration) -> Iterator[Finding]:
-    server = grant.server or Pattern.parse(grant.tool).literal_server
-    config = declaration.servers.get(server or "")
-    if config is None:
+    server = _server_of(grant)
+    if server is None or server not in declaration.servers:
         return
+    config = declaration.servers[server]
     domain = domain_of(config.name, config.builtin)
     if config.default_access == "allow":
         yield Finding(

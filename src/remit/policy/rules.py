@@ -93,9 +93,7 @@ class PatternRules:
 
     def find_rule(self, tool: ToolId) -> PatternRule | None:
         """Return the first rule of the list that fits *tool*, or None."""
-        found: list[PatternRule] = []
-        if self._slashed is not None:
-            found += self._slashed.candidates(str(tool))
+        found = [] if self._slashed is None else self._slashed.candidates(str(tool))
         if self._mcp is not None:
             found += self._mcp.candidates(mcp_spelling(tool))
         if not found:  # the common case, and worth its line on this path

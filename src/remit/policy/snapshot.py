@@ -57,8 +57,8 @@ def governed_tools(server: str) -> tuple[str, ...]:
 
 def list_order(tool: ToolId) -> tuple[str, int, str]:
     """Return what lists are sorted by: server, canonical place on the `data` server, name."""
-    place = PLACES.get(tool.name, len(PLACES)) if tool.server == DATA else 0
-    return tool.server, place, tool.name
+    places: Mapping[str, int] = PLACES if tool.server == DATA else {}
+    return tool.server, places.get(tool.name, len(places)), tool.name
 
 
 class DecisionMemo:
