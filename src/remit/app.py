@@ -17,6 +17,7 @@ import structlog
 
 from remit.admin.declaration import Loaded, load_declaration
 from remit.admin.known_servers import unclaimed_package
+from remit.admin.revisions import Follower, declaration_in_force
 from remit.admin.secret_files import session_key
 from remit.calls.authorize import Authorizer
 from remit.calls.directory import Directory
@@ -35,19 +36,23 @@ from remit.doors.mcp.methods import ServerInfo
 from remit.doors.mcp.mirrored import MirroredArguments
 from remit.doors.mcp.protocol import McpDoor
 from remit.doors.mcp.sessions import Sessions
-from remit.errors import StartupError, StorageUnavailable
+from remit.errors import Conflict, DeclarationError, StartupError, StorageUnavailable
 from remit.identity.authenticate import Authenticator
+from remit.identity.development import development_issuer
+from remit.identity.jwt import Issuers, JwtVerifier
 from remit.model.principals import DEFAULT_TENANT
 from remit.model.servers import ServerStatus
 from remit.model.tools import Tool, ToolId
 from remit.servers.git.server import open_server as open_git
 from remit.settings import Settings
+from remit.storage.agents import Agents
 from remit.storage.audit import AuditLog, open_audit
 from remit.storage.database import Database, default_url, open_database
 from remit.storage.epochs import Epochs
 from remit.storage.keys import Keys
-from remit.storage.revisions import Revisions, digest_of
+from remit.storage.revisions import Revisions
 from remit.storage.seen import SeenTools
+from remit.storage.users import Users
 from remit.upstreams.catalogue import Catalogue
 from remit.upstreams.fleet import BuiltinServer, Fleet, open_fleet
 
@@ -69,6 +74,8 @@ class Installation:
     policy: PolicyInForce
     database: Database
     keys: Keys
+    agents: Agents
+    users: Users
     revisions: Revisions
     seen: SeenTools
 
@@ -83,51 +90,80 @@ class Gateway:
     directory: Directory
     listing: Listing
     pipeline: Pipeline
+    follower: Follower
     authenticate: Authenticator = field(repr=False)
+
+    async def reload(self) -> None:
+        """Apply the file again and put the latest revision in force; what is wrong is logged.
+
+        Nothing changes unless the file is valid and overwrites nobody (R18).
+        """
+        installation = self.installation
+        try:
+            await declaration_in_force(
+                installation.revisions,
+                DEFAULT_TENANT,
+                load_declaration(installation.settings.config),
+                author="serve",
+                now=datetime.now(UTC),
+            )
+            await self.follower.follow()
+        except (DeclarationError, Conflict, StorageUnavailable) as error:
+            log.error("the declaration is not reloaded", problem=str(error))  # noqa: TRY400 - one line
 
 
 @asynccontextmanager
-async def open_installation(settings: Settings, *, author: str) -> AsyncGenerator[Installation]:
-    """Open declaration and database; a declaration that is new becomes a revision (R18).
+async def open_installation(
+    settings: Settings, *, author: str, replace: bool = False
+) -> AsyncGenerator[Installation]:
+    """Open declaration and database; a file that changed becomes a revision (R18).
 
     Args:
         settings: Where they are.
         author: Who is recorded as the author of a new revision; empty to write none, and to
             decide under the number it would get.
+        replace: Whether a changed file may overwrite revisions of the console or the API.
 
     Raises:
         DeclarationError: The file is wrong, with every problem in it.
+        Conflict: A changed file would overwrite newer revisions.
         StartupError: The database cannot be opened.
     """
-    loaded = load_declaration(settings.config)
-    _make_state_folder(settings)
-    url = settings.database_url or default_url(settings.config.absolute().parent)
-    async with open_database(url) as database:
+    file = load_declaration(settings.config)
+    async with open_state(settings) as database:
         revisions = Revisions(database)
-        document = loaded.declaration.document
-        latest = await revisions.latest(DEFAULT_TENANT)
-        if latest is not None and latest.digest == digest_of(document):
-            number = latest.number
-        elif author:
-            written = await revisions.write(
-                DEFAULT_TENANT,
-                document,
-                author=author,
-                reason=f"from {settings.config.name}",
-                now=datetime.now(UTC),
-            )
-            number = written.number
-        else:
-            number = 1 if latest is None else latest.number + 1
+        loaded, number = await declaration_in_force(
+            revisions,
+            DEFAULT_TENANT,
+            file,
+            author=author,
+            now=datetime.now(UTC),
+            replace=replace,
+        )
         yield Installation(
             settings=settings,
             loaded=loaded,
             policy=PolicyInForce(loaded.declaration, tenant=DEFAULT_TENANT, revision=number),
             database=database,
             keys=Keys(database),
+            agents=Agents(database),
+            users=Users(database),
             revisions=revisions,
             seen=SeenTools(database),
         )
+
+
+@asynccontextmanager
+async def open_state(settings: Settings) -> AsyncGenerator[Database]:
+    """Open the database alone, whatever the file says.
+
+    Raises:
+        StartupError: It cannot be opened.
+    """
+    _make_state_folder(settings)
+    url = settings.database_url or default_url(settings.config.absolute().parent)
+    async with open_database(url) as database:
+        yield database
 
 
 def _make_state_folder(settings: Settings) -> None:
@@ -145,15 +181,24 @@ def _make_state_folder(settings: Settings) -> None:
 
 
 @asynccontextmanager
-async def open_gateway(settings: Settings, *, author: str) -> AsyncGenerator[Gateway]:
+async def open_gateway(
+    settings: Settings, *, author: str, development: bool = False, replace: bool = False
+) -> AsyncGenerator[Gateway]:
     """Open everything; returns before slow servers are up.
+
+    Args:
+        settings: Where everything is.
+        author: As `open_installation` says.
+        development: Whether tokens of `remit token issue` are accepted, too: only on loopback.
+        replace: As `open_installation` says.
 
     Raises:
         DeclarationError: The file is wrong.
+        Conflict: A changed file would overwrite newer revisions.
         StartupError: Database or journal cannot be opened.
     """
     async with (
-        open_installation(settings, author=author) as installation,
+        open_installation(settings, author=author, replace=replace) as installation,
         open_audit(
             installation.database,
             settings.state,
@@ -167,14 +212,28 @@ async def open_gateway(settings: Settings, *, author: str) -> AsyncGenerator[Gat
         ) as fleet,
         anyio.create_task_group() as tasks,
     ):
-        gateway = await _assemble(installation, audit, fleet)
-        tasks.start_soon(_watch_epochs, Epochs(installation.database), gateway.authenticate)
+        tokens = _token_verifier(installation, development=development)
+        gateway = await _assemble(installation, audit, fleet, tokens)
+        tasks.start_soon(tokens.keep_fresh)
+        tasks.start_soon(_watch_epochs, Epochs(installation.database), gateway)
         tasks.start_soon(_remember_tools, fleet, installation.seen)
         yield gateway
         tasks.cancel_scope.cancel()
 
 
-async def _assemble(installation: Installation, audit: AuditLog, fleet: Fleet) -> Gateway:
+def _token_verifier(installation: Installation, *, development: bool) -> JwtVerifier:
+    settings, policy = installation.settings, installation.policy
+    own = (development_issuer(settings.state),) if development else ()
+    return JwtVerifier(
+        Issuers(lambda: policy.declaration.issuers, own),
+        folder=settings.config.absolute().parent,
+        environ=os.environ,
+    )
+
+
+async def _assemble(
+    installation: Installation, audit: AuditLog, fleet: Fleet, tokens: JwtVerifier
+) -> Gateway:
     policy = installation.policy
     seen = [tool.id for tool in await installation.seen.all_tools(DEFAULT_TENANT)]
     directory = Directory(fleet, policy, seen)
@@ -192,7 +251,13 @@ async def _assemble(installation: Installation, audit: AuditLog, fleet: Fleet) -
         directory=directory,
         listing=Listing(directory=directory, catalogues=fleet, policies=policy, statuses=fleet),
         pipeline=pipeline,
-        authenticate=Authenticator(installation.keys),
+        follower=Follower(installation.revisions, policy, fleet, tenant=DEFAULT_TENANT),
+        authenticate=Authenticator(
+            installation.keys,
+            agents=installation.agents,
+            users=installation.users,
+            tokens=tokens,
+        ),
     )
 
 
@@ -223,7 +288,12 @@ def build_door(gateway: Gateway) -> McpDoor:
         pipeline=gateway.pipeline,
         listing=gateway.listing,
         changes=ListChanges(
-            gateway.listing, [CatalogueChanges(gateway.fleet), gateway.authenticate]
+            gateway.listing,
+            [
+                CatalogueChanges(gateway.fleet),
+                gateway.authenticate,
+                gateway.installation.policy,
+            ],
         ),
         info=ServerInfo(name="remit", version=version("remit"), title="remit"),
         explains=gateway.installation.policy.explains_denials,
@@ -273,22 +343,26 @@ def build_http_doors(gateway: Gateway, *, loopback: bool) -> HttpDoors:
     return HttpDoors(app=app, stop=endpoint.stop)
 
 
-async def _watch_epochs(epochs: Epochs, authenticate: Authenticator) -> None:
-    seen: Mapping[str, int] | None = None
+async def _watch_epochs(epochs: Epochs, gateway: Gateway) -> None:
+    """Take over what other processes changed (R17).
+
+    What cannot be read never widens access: the policy in force stays, known keys go on, new ones
+    are refused.
+    """
+    seen: Mapping[str, int] = {}
     problem = ""
     while True:
         try:
             current = await epochs.current(DEFAULT_TENANT)
-            problem = ""
+            if current.get("keys") != seen.get("keys"):
+                gateway.authenticate.forget()
+            if current.get("revisions") != seen.get("revisions"):
+                await gateway.follower.follow()
+            seen, problem = current, ""
         except StorageUnavailable as error:
-            # What cannot be read never widens access: known keys go on, new ones are refused.
             if str(error) != problem:
                 problem = str(error)
                 log.warning("changes cannot be read", error=problem)
-            current = seen
-        if current != seen:
-            authenticate.forget()
-            seen = current
         await anyio.sleep(POLL_EPOCHS)
 
 

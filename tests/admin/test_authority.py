@@ -11,7 +11,7 @@ from remit.admin.authority import Answer, Authority, WhoCan
 from remit.errors import BadCall
 from remit.model.declaration import Declaration
 from remit.model.keys import Key
-from remit.model.principals import Principal, PrincipalKind
+from remit.model.principals import AgentType, Principal, PrincipalKind, UserRole
 from remit.model.roles import Role
 from remit.model.servers import ServerConfig
 from remit.model.tools import ToolId
@@ -165,8 +165,15 @@ def test_everybody_who_can_is_named_in_the_shape_of_the_contract() -> None:
 
     found = authority().who_can("git__push", keys, NOON)
 
-    assert found == WhoCan(roles=("lead",), keys=("ci",))
-    assert found.to_json() == {"roles": ["lead"], "keys": ["ci"], "users": [], "agents": []}
+    assert (found.roles, found.keys) == (("lead",), ("ci",))
+    assert found.to_json() == {
+        "roles": ["lead"],
+        "keys": ["ci"],
+        "users": [],
+        "agents": [],
+        "user_roles": [],
+        "agent_types": [],
+    }
 
 
 def test_roles_come_in_the_order_of_the_declaration_and_keys_in_their_own() -> None:
@@ -197,7 +204,34 @@ def test_an_administrators_key_can_nothing_by_that_alone() -> None:
 def test_nobody_can_what_means_nothing() -> None:
     found = authority().who_can("nosuch", [key("ci", "lead")], NOON)
 
-    assert found.to_json() == {"roles": [], "keys": [], "users": [], "agents": []}
+    assert not any(found.to_json().values())
+    assert found.rows() == []
+
+
+def test_user_roles_agent_types_and_callers_known_by_name_are_named_too() -> None:
+    snapshot = compile_snapshot(
+        Declaration(servers={name: ServerConfig(name=name) for name in ("data", "mail")}),
+        tenant="default",
+        revision=1,
+    )
+    asked = Authority(snapshot, Names.build([ToolId("data", "execute")]), ())
+    known = [
+        Principal(kind=PrincipalKind.USER, name="ann", user_roles=(UserRole.DATA,)),
+        Principal(kind=PrincipalKind.USER, name="bob", user_roles=(UserRole.USER,)),
+        Principal(kind=PrincipalKind.AGENT, name="w1", agent_type=AgentType.WORKER),
+    ]
+
+    data = asked.who_can("data/execute", [], NOON, known)
+    mail = asked.who_can("mail/send", [], NOON, known)
+
+    assert data.rows() == [
+        ("user", "ann"),
+        ("user-role", "admin"),
+        ("user-role", "data"),
+        ("user-role", "developer"),
+    ]
+    assert (mail.agents, mail.users) == (("w1",), ())
+    assert mail.agent_types == ("SUPERVISOR", "ORCHESTRATOR", "WORKER")
 
 
 def test_an_answer_without_a_tool_still_names_its_decision() -> None:

@@ -65,9 +65,6 @@ def test_the_example_of_the_contract_loads(example_yaml: Path) -> None:
     assert list(loaded.left_out) == ["github"]
     assert {(w.code, w.message.split("'")[1]) for w in loaded.warnings} == {
         ("not-in-this-release", "mcp_servers.github.builtin"),
-        ("not-enforced-yet", "agent_types"),
-        ("not-enforced-yet", "toolsets"),
-        ("not-enforced-yet", "identity"),
         ("not-enforced-yet", "limits"),
         ("not-enforced-yet", "audit.retention_days"),
     }
@@ -77,14 +74,9 @@ def test_the_example_of_the_contract_loads(example_yaml: Path) -> None:
 
 def test_every_section_of_a_later_release_is_known_and_said_not_to_act_yet() -> None:
     sections: dict[str, object] = {
-        "agent_types": {"WORKER": {"allow": ["mcp__mail__*"], "deny": []}},
-        "toolsets": {"user": {"allowOntologyMaintenance": False}},
-        "identity": {"jwt": [{"issuer": "i", "claims": {"roles": "r"}}], "oidc": {"a": 1}},
+        "identity": {"oidc": {"a": 1}},
         "limits": [{"role": "r", "tool": "a/b", "calls": 3, "per": "minute", "per_caller": True}],
-        "policy": {"admin_bypass": True},
         "tenants": [{"name": "a"}],
-        "grants": {"a": []},
-        "groups": {"a": ["b"]},
         "data": {"screening": "alert"},
         "alerts": [{"on": "denied"}],
     }

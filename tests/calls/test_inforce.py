@@ -1,12 +1,21 @@
 import time
 import uuid
+from dataclasses import replace
+from datetime import timedelta
 
-from tests.calls.worlds import caller, declared
+import anyio
+import pytest
+from tests.calls.worlds import NOON, caller, declared
 
 from remit.calls.ids import new_id
 from remit.calls.inforce import PolicyInForce
+from remit.errors import DeclarationError
 from remit.model.declaration import AuditSettings
+from remit.model.grants import Grant
 from remit.model.roles import Role
+from remit.model.servers import ServerConfig
+from remit.model.tools import ToolId
+from remit.policy.engine import decide
 
 
 def test_the_policy_in_force_is_one_revision_of_declaration_and_snapshot() -> None:
@@ -31,6 +40,75 @@ def test_a_caller_is_told_why_as_soon_as_one_of_its_roles_is() -> None:
     assert not policy.explains_denials(caller("quiet"))
     assert not policy.explains_denials(caller("nosuch"))
     assert not policy.explains_denials(caller())
+
+
+async def test_a_swap_puts_everything_of_another_revision_in_force_at_once() -> None:
+    # R17: whoever reads declaration and snapshot never sees halves
+    old = declared([Role(name="clerk")], ["git"])
+    new = declared([Role(name="clerk", denials="explain")], ["hub"], AuditSettings(body_cap=1))
+    policy = PolicyInForce(old, tenant="acme", revision=3)
+    before = policy.current
+
+    policy.swap(new, revision=4)
+
+    assert before.declaration is old
+    assert before.snapshot.revision == 3
+    assert policy.current.declaration is policy.declaration is new
+    assert (policy.snapshot.revision, policy.revision) == (4, 4)
+    assert (policy.snapshot.tenant, policy.body_cap()) == ("acme", 1)
+    assert policy.server("git") is None
+    assert policy.explains_denials(caller("clerk"))
+
+
+def test_what_cannot_be_compiled_leaves_what_is_in_force() -> None:
+    policy = PolicyInForce(declared([Role(name="clerk")]), tenant="acme", revision=3)
+    before = policy.current
+
+    with pytest.raises(DeclarationError):
+        policy.swap(declared([Role(name="clerk", allow=("bare",))]), revision=4)
+
+    assert policy.current is before
+
+
+async def test_whoever_waits_for_a_change_hears_of_every_swap() -> None:
+    policy = PolicyInForce(declared([]), tenant="acme", revision=1)
+    heard: list[int] = []
+    first = await policy.wait(-1)
+
+    async def listen() -> None:
+        heard.append(await policy.wait(first))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(listen)
+        await anyio.wait_all_tasks_blocked()
+        assert heard == []
+        policy.swap(declared([]), revision=2)
+
+    assert heard == [first + 1]
+    assert await policy.wait(first) == first + 1
+
+
+def test_a_grant_that_ends_counts_no_more_from_that_moment_on() -> None:
+    # S4.16
+    clock = [NOON]
+    grant = Grant(
+        subject="key:ci", effect="allow", server="wiki", until=NOON + timedelta(seconds=5)
+    )
+    servers = [ServerConfig(name="wiki", default_access="deny")]
+    declaration = replace(declared([Role(name="reader", allow=("*/*",))], servers), grants=(grant,))
+    policy = PolicyInForce(declaration, tenant="default", revision=1, now=lambda: clock[0])
+
+    def may() -> bool:
+        return decide(policy.snapshot, caller("reader"), ToolId("wiki", "read")).allowed
+
+    before = policy.snapshot
+    assert may()
+    assert policy.snapshot is before
+
+    clock[0] += timedelta(seconds=5)
+
+    assert not may()
+    assert policy.snapshot is policy.snapshot is not before
 
 
 def test_an_id_is_a_uuid_of_the_kind_that_sorts_by_time() -> None:

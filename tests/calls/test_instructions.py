@@ -1,8 +1,11 @@
 """What a caller is told of a list that is short or empty (R14)."""
 
+from dataclasses import replace
+
 import pytest
 from tests.calls.worlds import World, caller, declared, tool
 
+from remit.model.principals import AgentType, UserRole
 from remit.model.roles import Role
 from remit.model.servers import ServerConfig
 
@@ -72,6 +75,32 @@ def test_a_list_that_is_empty_by_policy_says_so(roles: tuple[str, ...], who: str
     assert told(world, *roles) == (
         f"The list of tools is empty by policy: {who} may use none here."
     )
+
+
+def test_a_caller_is_named_by_every_hat_it_wears() -> None:
+    # R9
+    world = World(declared([Role(name="idle")], ["git", "mail", "data"]), GIT)
+    everything = replace(
+        caller("idle"),
+        agent_type=AgentType.WORKER,
+        user_roles=(UserRole.DATA, UserRole.USER),
+        service=True,
+    )
+
+    assert world.listing.instructions(everything, "git") == (
+        "The list of tools is empty by policy: role idle, a service key, agent type WORKER, "
+        "user role data, user may use none here."
+    )
+
+
+def test_the_servers_of_a_toolset_and_an_agent_type_are_missing_while_they_are_away() -> None:
+    world = World(declared([], ["git", "mail", "data"]), GIT)
+
+    worker = replace(caller(), agent_type=AgentType.ORCHESTRATOR)
+    user = replace(caller(), user_roles=(UserRole.USER,))
+
+    assert "connected at the moment: data. " in world.listing.instructions(user, None)
+    assert "connected at the moment: mail. " in world.listing.instructions(worker, "mail")
 
 
 def test_a_pattern_over_all_servers_waits_for_those_that_are_away_without_naming_them() -> None:

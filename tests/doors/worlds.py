@@ -129,24 +129,6 @@ class FakeAudit:
         self.events.append(event)
 
 
-class PolicyChanges:
-    """Says when a policy was swapped."""
-
-    def __init__(self) -> None:
-        self._version = 0
-        self._changed = anyio.Event()
-
-    async def wait(self, seen: int) -> int:
-        while self._version == seen:
-            await self._changed.wait()
-        return self._version
-
-    def tell(self) -> None:
-        self._version += 1
-        self._changed.set()
-        self._changed = anyio.Event()
-
-
 @dataclass(kw_only=True)
 class World:
     """A gateway's insides, ready to be served, and open to what tests need to see and to change.
@@ -157,7 +139,6 @@ class World:
 
     fleet: FakeFleet
     policy: PolicyInForce
-    policy_changes: PolicyChanges
     audit: FakeAudit
     keys: dict[str, Principal]
     listing: Listing
@@ -178,12 +159,7 @@ class World:
         """Put other roles in force and let it be known."""
         servers = self.policy.declaration.servers
         named = {role.name: role for role in roles}
-        swapped = PolicyInForce(
-            Declaration(servers=servers, roles=named), tenant="default", revision=2
-        )
-        self.policy.declaration = swapped.declaration
-        self.policy.snapshot = swapped.snapshot
-        self.policy_changes.tell()
+        self.policy.swap(Declaration(servers=servers, roles=named), revision=2)
 
     def endpoint(self) -> McpEndpoint:
         """Return a fresh endpoint over the same insides, as another worker has one."""
@@ -216,7 +192,7 @@ def build_world(
         roles={role.name: role for role in roles},
     )
     policy = PolicyInForce(declaration, tenant="default", revision=1)
-    audit, policy_changes = FakeAudit(), PolicyChanges()
+    audit = FakeAudit()
     directory = Directory(fleet, policy)
     listing = Listing(directory=directory, catalogues=fleet, policies=policy, statuses=fleet)
     servers = _Servers(policy, fleet)
@@ -228,7 +204,7 @@ def build_world(
     )
     changes = ListChanges(
         listing,
-        [CatalogueChanges(fleet), policy_changes],
+        [CatalogueChanges(fleet), policy],
         most=most_streams,
         keep_alive=keep_alive,
     )
@@ -242,7 +218,6 @@ def build_world(
     return World(
         fleet=fleet,
         policy=policy,
-        policy_changes=policy_changes,
         audit=audit,
         keys=dict(keys),
         listing=listing,

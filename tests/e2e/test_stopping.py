@@ -104,6 +104,19 @@ async def test_a_call_that_outlasts_the_grace_is_told_so_and_nothing_is_a_traceb
     assert [row["outcome"] for row in running.audit()] == ["unknown"]
 
 
+def test_a_gateway_that_was_started_with_interrupts_ignored_ends_at_a_termination(
+    serve: Serve,
+) -> None:
+    # as a shell without job control starts `remit serve &`
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        running = serve({"version": "1.0"})
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+    assert running.stop() == 0
+
+
 async def test_a_command_that_is_ended_while_it_waits_leaves_no_server_running(
     tmp_path: Path,
 ) -> None:

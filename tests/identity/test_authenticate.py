@@ -140,7 +140,7 @@ async def test_every_credential_that_does_not_hold_is_refused_in_the_same_words(
 
     texts = {await refusal(authenticate, credential) for credential in credentials}
 
-    assert texts == {"this key does not hold: unknown, wrong, expired or revoked"}
+    assert texts == {"this credential does not hold: unknown, wrong, expired or revoked"}
 
 
 async def test_text_that_cannot_be_a_key_never_reaches_the_store() -> None:

@@ -13,6 +13,7 @@ from remit.model.tools import ToolId
 from remit.policy.engine import decide, explain, explains_denials, roles_that_can
 from remit.policy.layers import ASKED, ask
 from remit.policy.snapshot import PolicySnapshot, compile_snapshot
+from remit.policy.standing import Standing, standing_of
 
 DECLARATION = Declaration(
     servers={
@@ -54,6 +55,10 @@ def caller(*roles: str, tenant: str = "default", admin: bool = False) -> Princip
     return Principal(
         kind=PrincipalKind.KEY, name="ci", tenant=tenant, roles=tuple(roles), admin=admin
     )
+
+
+def standing(*roles: str) -> Standing:
+    return standing_of(snapshot(), caller(*roles))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -204,7 +209,7 @@ ROWS = {
         "wiki/read",
         Layer.ACCESS,
         "",
-        "server 'wiki' is not open by default, and no role of the caller names it",
+        "server 'wiki' is not open by default, and nothing opens it to the caller",
     ),
     "another tenant": Row(
         roles=("dev",),
@@ -304,7 +309,7 @@ def test_an_explanation_of_a_yes_names_every_rule_that_let_it_through() -> None:
             reason="server 'git' is enabled",
         ),
         LayerVerdict(
-            layer=Layer.DENY, verdict=Verdict.SILENT, reason="no role of the caller denies it"
+            layer=Layer.DENY, verdict=Verdict.SILENT, reason="nothing denies it to the caller"
         ),
         LayerVerdict(
             layer=Layer.CEILING,
@@ -335,26 +340,26 @@ def test_an_explanation_of_a_yes_names_every_rule_that_let_it_through() -> None:
 )
 def test_naming_a_server_literally_grants_access_to_it(roles: tuple[str, ...], rule: str) -> None:
     # R11: in `mcp_servers`, as a key of `tools`, or as the server part of an allow pattern.
-    verdict = ask(Layer.ACCESS, snapshot(), caller(*roles), ToolId("wiki", "read"))
+    verdict = ask(Layer.ACCESS, snapshot(), standing(*roles), ToolId("wiki", "read"))
 
     assert (verdict.verdict, verdict.rule) == (Verdict.ALLOW, rule)
 
 
 def test_a_role_that_the_caller_has_not_grants_no_access() -> None:
-    verdict = ask(Layer.ACCESS, snapshot(), caller("anywhere"), ToolId("wiki", "read"))
+    verdict = ask(Layer.ACCESS, snapshot(), standing("anywhere"), ToolId("wiki", "read"))
 
     assert verdict.verdict is Verdict.DENY
 
 
 def test_naming_a_server_that_is_not_declared_still_counts_as_naming_it() -> None:
-    verdict = ask(Layer.ACCESS, snapshot(), caller("elsewhere"), ToolId("gone", "x"))
+    verdict = ask(Layer.ACCESS, snapshot(), standing("elsewhere"), ToolId("gone", "x"))
 
     assert (verdict.verdict, verdict.rule) == (Verdict.ALLOW, "roles.elsewhere.tools.gone")
 
 
 @pytest.mark.parametrize("layer", ASKED)
 def test_each_layer_answers_for_itself(layer: Layer) -> None:
-    assert ask(layer, snapshot(), caller("dev"), ToolId("git", "git_log")).layer is layer
+    assert ask(layer, snapshot(), standing("dev"), ToolId("git", "git_log")).layer is layer
 
 
 def test_who_can_lists_the_roles_in_the_order_of_the_declaration() -> None:

@@ -8,7 +8,8 @@ from remit.errors import DeclarationError
 from remit.model.declaration import Declaration
 from remit.model.roles import Role
 from remit.model.servers import ServerConfig
-from remit.policy.lint import Finding, Severity, lint
+from remit.policy.findings import Finding, Severity
+from remit.policy.lint import lint
 
 GIT = frozenset({"git_status", "git_log", "git_push"})
 OFFERED = {"git": GIT}

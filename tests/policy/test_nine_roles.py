@@ -11,7 +11,8 @@ from remit.model.roles import Role
 from remit.model.servers import ServerConfig
 from remit.model.tools import ToolId
 from remit.policy.engine import decide, roles_that_can
-from remit.policy.lint import Severity, lint
+from remit.policy.findings import Severity
+from remit.policy.lint import lint
 from remit.policy.snapshot import PolicySnapshot, compile_snapshot
 
 GOLDEN = Path(__file__).parents[1] / "conformance" / "golden" / "roles.csv"

@@ -18,11 +18,19 @@ import psycopg
 import pytest
 import structlog
 
+from remit.storage.agents import Agents
 from remit.storage.audit import AuditLog, open_audit
 from remit.storage.database import Database, default_url, open_database
 from remit.storage.keys import Keys
 from remit.storage.revisions import Revisions
-from remit.testing.fakes import InMemoryAudit, InMemoryKeys, InMemoryRevisions
+from remit.storage.users import Users
+from remit.testing.fakes import (
+    InMemoryAgents,
+    InMemoryAudit,
+    InMemoryKeys,
+    InMemoryRevisions,
+    InMemoryUsers,
+)
 
 RECORDER = Path(__file__).parent / "record_events.py"
 
@@ -31,6 +39,8 @@ RECORDER = Path(__file__).parent / "record_events.py"
 class Stores:
     audit: AuditLog | InMemoryAudit
     keys: Keys | InMemoryKeys
+    agents: Agents | InMemoryAgents
+    users: Users | InMemoryUsers
     revisions: Revisions | InMemoryRevisions
 
 
@@ -118,13 +128,25 @@ def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 async def stores(store_url: str, tmp_path: Path) -> AsyncGenerator[Stores]:
     """Open the stores of the contract suite: fakes, SQLite and PostgreSQL in turn."""
     if not store_url:
-        yield Stores(audit=InMemoryAudit(), keys=InMemoryKeys(), revisions=InMemoryRevisions())
+        yield Stores(
+            audit=InMemoryAudit(),
+            keys=InMemoryKeys(),
+            agents=InMemoryAgents(),
+            users=InMemoryUsers(),
+            revisions=InMemoryRevisions(),
+        )
         return
     async with (
         open_database(store_url) as database,
         open_audit(database, tmp_path / ".remit", durability="process") as audit,
     ):
-        yield Stores(audit=audit, keys=Keys(database), revisions=Revisions(database))
+        yield Stores(
+            audit=audit,
+            keys=Keys(database),
+            agents=Agents(database),
+            users=Users(database),
+            revisions=Revisions(database),
+        )
 
 
 @pytest.fixture
@@ -135,6 +157,16 @@ def audit(stores: Stores) -> AuditLog | InMemoryAudit:
 @pytest.fixture
 def keys(stores: Stores) -> Keys | InMemoryKeys:
     return stores.keys
+
+
+@pytest.fixture
+def agents(stores: Stores) -> Agents | InMemoryAgents:
+    return stores.agents
+
+
+@pytest.fixture
+def users(stores: Stores) -> Users | InMemoryUsers:
+    return stores.users
 
 
 @pytest.fixture

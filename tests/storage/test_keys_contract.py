@@ -1,11 +1,13 @@
 """What every store of keys does, fakes included."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from remit.errors import Conflict, NotFound
+from remit.errors import BadCall, Conflict, NotFound
 from remit.model.keys import Key
+from remit.model.principals import UserRole
 from remit.storage.keys import Keys
 from remit.testing.fakes import InMemoryKeys
 
@@ -84,3 +86,57 @@ async def test_the_last_use_is_kept(keys: Keys | InMemoryKeys) -> None:
     found = await keys.find("id1")
     assert found is not None
     assert found.last_used == NOW
+
+
+async def test_a_key_of_every_kind_comes_back_as_it_was_stored(keys: Keys | InMemoryKeys) -> None:
+    plain = replace(_key(1), roles=())
+    kinds = [
+        replace(plain, user_roles=(UserRole.DATA, UserRole.USER), roles=("designer",)),
+        replace(plain, id="id2", name="service", service=True, queries=("q1", "q2")),
+        replace(plain, id="id3", name="agent", agent="w1"),
+        replace(plain, id="id4", name="admin", admin=True),
+    ]
+    for key in kinds:
+        await keys.add(key)
+
+    assert await keys.all_keys("default") == sorted(kinds, key=lambda key: key.id)
+
+
+async def test_a_key_that_is_replaced_ends_when_told_and_another_has_its_name(
+    keys: Keys | InMemoryKeys,
+) -> None:
+    await keys.add(_key(1))
+    end = NOW + timedelta(hours=1)
+
+    new = await keys.replace("default", "ci", lambda old: replace(old, id="id2"), end)
+
+    assert new == replace(_key(1), id="id2")
+    assert await keys.find("id1") == replace(_key(1), revoked=end)
+    assert await keys.find("id2") == new
+
+
+async def test_revoking_ends_what_was_replaced_and_still_holds(keys: Keys | InMemoryKeys) -> None:
+    await keys.add(_key(1))
+    for number, hours in ((2, -1), (3, 1)):
+        name = f"id{number}"
+        end = NOW + timedelta(hours=hours)
+        await keys.replace("default", "ci", lambda old, name=name: replace(old, id=name), end)
+
+    await keys.revoke("default", "ci", NOW)
+
+    ends = {key.id: key.revoked for key in await keys.all_keys("default")}
+    assert ends == {"id1": NOW - timedelta(hours=1), "id2": NOW, "id3": NOW}
+
+
+async def test_a_replacement_that_fails_changes_nothing(keys: Keys | InMemoryKeys) -> None:
+    def refuse(key: Key) -> Key:
+        raise BadCall(f"not {key.name}")
+
+    await keys.add(_key(1))
+
+    with pytest.raises(BadCall):
+        await keys.replace("default", "ci", refuse, NOW)
+    with pytest.raises(NotFound, match="no key named 'nobody' is in use"):
+        await keys.replace("default", "nobody", refuse, NOW)
+
+    assert await keys.all_keys("default") == [_key(1)]

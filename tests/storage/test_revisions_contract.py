@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from remit.errors import NotFound
+from remit.errors import Conflict, NotFound
 from remit.storage.revisions import Revisions, digest_of
 from remit.testing.fakes import InMemoryRevisions
 
@@ -80,6 +80,45 @@ async def test_a_revision_that_does_not_exist_is_not_found(
 
     with pytest.raises(NotFound, match="there is no revision 2"):
         await revisions.get_revision("default", 2)
+
+
+async def test_the_last_revision_that_a_file_says_is_told_from_those_of_others(
+    revisions: Revisions | InMemoryRevisions,
+) -> None:
+    # R18
+    assert await revisions.last_applied("default") is None
+    await revisions.write("default", {"a": 1}, author="serve", reason="", now=NOW, from_file=True)
+    await _write(revisions, {"a": 2})
+
+    applied = await revisions.last_applied("default")
+    assert applied is not None
+    assert applied.number == 1
+
+
+async def test_a_file_that_says_the_same_as_what_another_wrote_has_caught_up(
+    revisions: Revisions | InMemoryRevisions,
+) -> None:
+    await _write(revisions, {"a": 1})
+    written = await revisions.write(
+        "default", {"a": 1}, author="serve", reason="", now=NOW, from_file=True
+    )
+    again = await revisions.write("default", {"a": 1}, author="x", reason="", now=NOW)
+
+    assert (written.number, written.author, written.from_file) == (1, "cli", True)
+    assert again == written == await revisions.last_applied("default")
+
+
+async def test_a_revision_can_be_made_to_follow_the_one_that_was_looked_at(
+    revisions: Revisions | InMemoryRevisions,
+) -> None:
+    await revisions.write("default", {"a": 1}, author="x", reason="", now=NOW, after=0)
+    await revisions.write("default", {"a": 2}, author="x", reason="", now=NOW, after=1)
+
+    for looked_at in (0, 1, 3):
+        with pytest.raises(Conflict, match="revision 2 was written meanwhile"):
+            await revisions.write(
+                "default", {"a": 3}, author="x", reason="", now=NOW, after=looked_at
+            )
 
 
 def test_a_digest_ignores_the_order_of_keys_and_nothing_else() -> None:

@@ -8,9 +8,15 @@ from remit.errors import BadCall
 from remit.identity.authenticate import principal_of
 from remit.model.decisions import Decision, Explanation, Layer
 from remit.model.keys import Key
-from remit.model.principals import Principal
+from remit.model.principals import Principal, PrincipalKind
 from remit.model.tools import ToolId
-from remit.policy.engine import decide, explain, roles_that_can
+from remit.policy.engine import (
+    agent_types_that_can,
+    decide,
+    explain,
+    roles_that_can,
+    user_roles_that_can,
+)
 from remit.policy.snapshot import PolicySnapshot
 from remit.upstreams.names import Names
 
@@ -53,14 +59,43 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WhoCan:
-    """Everybody who can call a tool, by name."""
+    """Everybody who can call a tool, by name.
 
-    roles: tuple[str, ...]
-    keys: tuple[str, ...]
+    Attributes:
+        users: Those known here; what a user may is in the token, so most are known by `user_roles`.
+        user_roles: User roles that alone can.
+        agent_types: Agent types that alone can.
+    """
+
+    roles: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+    users: tuple[str, ...] = ()
+    agents: tuple[str, ...] = ()
+    user_roles: tuple[str, ...] = ()
+    agent_types: tuple[str, ...] = ()
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Return (kind, name) of everybody, in the words of a SUBJECT."""
+        kinds = {
+            "role": self.roles,
+            "key": self.keys,
+            "user": self.users,
+            "agent": self.agents,
+            "user-role": self.user_roles,
+            "agent-type": self.agent_types,
+        }
+        return [(kind, name) for kind, names in kinds.items() for name in names]
 
     def to_json(self) -> dict[str, list[str]]:
         """Return the contract's shape of `remit who-can --json`."""
-        return {"roles": list(self.roles), "keys": list(self.keys), "users": [], "agents": []}
+        return {
+            "roles": list(self.roles),
+            "keys": list(self.keys),
+            "users": list(self.users),
+            "agents": list(self.agents),
+            "user_roles": list(self.user_roles),
+            "agent_types": list(self.agent_types),
+        }
 
 
 class Authority:
@@ -94,18 +129,41 @@ class Authority:
             explanation=explain(self._snapshot, principal, tool),
         )
 
-    def who_can(self, alias: str, keys: Sequence[Key], now: datetime) -> WhoCan:
-        """Return every role and every key that holds *now* that can call the tool."""
+    def who_can(
+        self,
+        alias: str,
+        keys: Sequence[Key],
+        now: datetime,
+        callers: Iterable[Principal] = (),
+    ) -> WhoCan:
+        """Return every role, user role, agent type and key that can call the tool.
+
+        Args:
+            alias: The tool, in any spelling.
+            keys: Keys; those that do not hold *now* can nothing.
+            now: Aware UTC.
+            callers: Users and agents that are known by name.
+        """
         tool = self.find_tool(alias)
         if tool is None:
-            return WhoCan(roles=(), keys=())
+            return WhoCan()
+        able = [caller for caller in callers if decide(self._snapshot, caller, tool).allowed]
+        agents = tuple(one.name for one in able if one.kind is PrincipalKind.AGENT)
+
+        def may_use(key: Key) -> bool:
+            if not key.holds_at(now):
+                return False
+            if key.agent:  # it is worth what its agent is worth
+                return key.agent in agents
+            return decide(self._snapshot, principal_of(key), tool).allowed
+
         return WhoCan(
             roles=roles_that_can(self._snapshot, tool),
-            keys=tuple(
-                key.name
-                for key in keys
-                if key.holds_at(now) and decide(self._snapshot, principal_of(key), tool).allowed
-            ),
+            keys=tuple(dict.fromkeys(key.name for key in keys if may_use(key))),
+            users=tuple(one.name for one in able if one.kind is PrincipalKind.USER),
+            agents=agents,
+            user_roles=user_roles_that_can(self._snapshot, tool),
+            agent_types=agent_types_that_can(self._snapshot, tool),
         )
 
     def _unknown(self, alias: str) -> Explanation:

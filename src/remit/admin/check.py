@@ -5,8 +5,9 @@ from the shipped catalogue.
 """
 
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 
 from remit.admin.complaints import Complaints
@@ -18,7 +19,8 @@ from remit.errors import Problem
 from remit.model.declaration import Declaration
 from remit.model.roles import Role
 from remit.model.servers import ServerConfig, Transport
-from remit.policy.lint import Severity, lint
+from remit.policy.findings import Severity
+from remit.policy.lint import lint
 from remit.upstreams.environment import missing, resolve
 
 
@@ -50,6 +52,8 @@ def check_declaration(
     *,
     offered: Mapping[str, frozenset[str]] | None = None,
     environ: Mapping[str, str],
+    now: datetime | None = None,
+    in_use: Collection[str] | None = None,
 ) -> Report:
     """Look at everything that can be seen without starting a server.
 
@@ -58,12 +62,14 @@ def check_declaration(
         offered: Server to what it really offers, for those that were asked; for the others the
             shipped catalogue stands in.
         environ: The environment the gateway would run with.
+        now: The moment at which grants are judged as ended; None to judge none.
+        in_use: The roles that a key or an agent has; None where that is not known.
     """
     declaration = loaded.declaration
     complaints = Complaints(file=loaded.file, positions=loaded.positions)
     errors: list[Problem] = []
     warnings = list(loaded.warnings)
-    for severity, problem in _lint_problems(loaded, complaints, offered or {}):
+    for severity, problem in _lint_problems(loaded, complaints, offered or {}, now, in_use):
         (errors if severity is Severity.ERROR else warnings).append(problem)
     for config in declaration.servers.values():
         if config.enabled:
@@ -77,13 +83,18 @@ def check_declaration(
 
 
 def _lint_problems(
-    loaded: Loaded, complaints: Complaints, offered: Mapping[str, frozenset[str]]
+    loaded: Loaded,
+    complaints: Complaints,
+    offered: Mapping[str, frozenset[str]],
+    now: datetime | None,
+    in_use: Collection[str] | None,
 ) -> Iterator[tuple[Severity, Problem]]:
     # A server that is left out has a warning of its own; to the rules it is there, switched off.
     left_out = {name: replace(config, enabled=False) for name, config in loaded.left_out.items()}
     servers = {**loaded.declaration.servers, **left_out}
     declaration = replace(loaded.declaration, servers=servers)
-    for finding in lint(declaration, _known_offers(declaration, offered)):
+    known = _known_offers(declaration, offered)
+    for finding in lint(declaration, known, now=now, in_use=in_use):
         problem = Problem(
             code=finding.code,
             message=finding.message,

@@ -1,6 +1,6 @@
 """From a configuration file to a `Declaration`, with everything that is wrong with it.
 
-    file ──▶ yaml_source ──▶ spelling ──▶ schema ──▶ rules of servers and roles ──▶ Declaration
+    file ──▶ yaml_source ──▶ spelling ──▶ schema ──▶ rules (`*_rules.py`) ──▶ Declaration
 
 Errors are collected, not thrown one by one: whoever mends a file sees all of them at once.
 """
@@ -11,9 +11,27 @@ from pathlib import Path
 from typing import Any, cast
 
 from remit.admin.complaints import Complaints, Location
+from remit.admin.grant_rules import (
+    agent_type_of,
+    grant_of,
+    grant_problems,
+    group_problems,
+    member_of,
+    unknown_agent_type,
+)
+from remit.admin.issuer_rules import issuer_of, issuer_problems, repeated_issuers
 from remit.admin.known_servers import known_builtins, later_builtins
 from remit.admin.later_releases import idle_parts
-from remit.admin.schema import DocumentShape, RoleShape, ServerShape, Shape
+from remit.admin.schema import (
+    AgentTypeShape,
+    DocumentShape,
+    GrantShape,
+    JwtShape,
+    RoleShape,
+    ServerShape,
+    Shape,
+    ToolsetsShape,
+)
 from remit.admin.server_rules import (
     REACHING_KEYS,
     idle_keys,
@@ -26,6 +44,7 @@ from remit.admin.spelling import nearest, spell
 from remit.admin.yaml_source import read_file
 from remit.errors import DeclarationError, Problem
 from remit.model.declaration import AuditSettings, Declaration, HttpSettings
+from remit.model.grants import AgentTypeRule, Grant, JwtIssuer, PolicySettings, ToolsetOptions
 from remit.model.roles import Role
 from remit.model.servers import ServerConfig, Session, ToolSettings, Transport
 from remit.policy.patterns import check_pattern
@@ -107,11 +126,20 @@ class _Reader:
         shape = DocumentShape.model_validate(examined.sound)
         servers = [self._server(name, entry) for name, entry in shape.mcp_servers.items()]
         roles = [self._role(name, entry) for name, entry in shape.roles.items()]
+        types = [self._agent_type(name, entry) for name, entry in shape.agent_types.items()]
+        grants = [self._grant(index, entry) for index, entry in enumerate(shape.grants)]
+        issuers = [self._issuer(index, entry) for index, entry in enumerate(shape.identity.jwt)]
         self._warn_of_idle_parts(data)
         return Declaration(
             version=shape.version,
             servers={server.name: server for server in servers if server is not None},
             roles={role.name: role for role in roles},
+            agent_types=tuple(rule for rule in types if rule is not None),
+            toolsets=_toolset_options(shape.toolsets),
+            grants=tuple(grant for grant in grants if grant is not None),
+            groups=self._groups(shape.groups),
+            policy=PolicySettings(**_given(shape.policy)),
+            issuers=self._distinct([issuer for issuer in issuers if issuer is not None]),
             audit=AuditSettings(**_given(shape.audit)),
             http=HttpSettings(**_given(shape.server)),
             document=data,
@@ -191,6 +219,54 @@ class _Reader:
             description=shape.description,
         )
 
+    def _agent_type(self, name: str, entry: object) -> AgentTypeRule | None:
+        where: Location = ("agent_types", name)
+        agent_type = agent_type_of(name)
+        if agent_type is None:
+            self.errors.append(unknown_agent_type(self._complaints, name))
+        examined = self._complaints.examine(AgentTypeShape, entry, where)
+        self.errors += examined.problems
+        shape = AgentTypeShape.model_validate(examined.sound)
+        self._check_patterns((*where, "allow"), shape.allow)
+        self._check_patterns((*where, "deny"), shape.deny)
+        if agent_type is None:
+            return None
+        return AgentTypeRule(type=agent_type, allow=tuple(shape.allow), deny=tuple(shape.deny))
+
+    def _grant(self, index: int, entry: object) -> Grant | None:
+        where: Location = ("grants", index)
+        examined = self._complaints.examine(GrantShape, entry, where)
+        problems = [*examined.problems]
+        if not problems:
+            shape = GrantShape.model_validate(examined.sound)
+            problems += grant_problems(self._complaints, where, shape)
+            if not problems:
+                return grant_of(shape)
+        self.errors += problems
+        return None
+
+    def _groups(self, groups: Mapping[str, list[str]]) -> dict[str, tuple[str, ...]]:
+        for name, members in groups.items():
+            self.errors += group_problems(self._complaints, name, tuple(members))
+            self._warn_of_repeats(("groups", name), [member_of(member) for member in members])
+        return {name: tuple(map(member_of, members)) for name, members in groups.items()}
+
+    def _issuer(self, index: int, entry: object) -> JwtIssuer | None:
+        where: Location = ("identity", "jwt", index)
+        examined = self._complaints.examine(JwtShape, entry, where)
+        problems = [*examined.problems]
+        if not problems:
+            shape = JwtShape.model_validate(examined.sound)
+            problems += issuer_problems(self._complaints, where, shape)
+            if not problems:
+                return issuer_of(shape)
+        self.errors += problems
+        return None
+
+    def _distinct(self, issuers: list[JwtIssuer]) -> tuple[JwtIssuer, ...]:
+        self.errors += repeated_issuers(self._complaints, issuers)
+        return tuple(issuers)
+
     def _check_patterns(self, where: Location, patterns: list[str]) -> None:
         for index, pattern in enumerate(patterns):
             reason = check_pattern(pattern)
@@ -249,6 +325,14 @@ def _given(shape: Shape) -> dict[str, Any]:
         key: tuple(cast("list[object]", value)) if isinstance(value, list) else value
         for key, value in shape.model_dump(exclude_unset=True).items()
     }
+
+
+def _toolset_options(shape: ToolsetsShape) -> ToolsetOptions:
+    return ToolsetOptions(
+        allow_ontology_maintenance=shape.user.allow_ontology_maintenance,
+        add_query_tools=shape.developer.add_query_tools,
+        add_ontology_maintenance=shape.developer.add_ontology_maintenance,
+    )
 
 
 def _server_config(name: str, transport: Transport, shape: ServerShape) -> ServerConfig:

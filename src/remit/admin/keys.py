@@ -1,17 +1,23 @@
-"""Making, listing and revoking API keys."""
+"""Making, listing, rotating and revoking API keys."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final, Protocol
 
 from remit.errors import BadCall, NotFound
 from remit.identity.api_keys import hash_secret, make_key_text
+from remit.model.agents import Agent
 from remit.model.keys import Key
+from remit.model.principals import UserRole
 from remit.model.roles import Role
 
 ADMIN_KEY_NAME: Final = "admin"
 LONGEST_NAME: Final = 64
+LONGEST_OVERLAP: Final = 30 * 24 * 3600.0
+"""Seconds that a replaced key may go on holding."""
+
+PURPOSES: Final = "--role ROLE, --user-role ROLE, --service, --agent ID or --admin"
 
 _UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
@@ -31,6 +37,12 @@ class KeyStore(Protocol):
         """End the key of that name."""
         ...
 
+    async def replace(
+        self, tenant: str, name: str, change: Callable[[Key], Key], end: datetime
+    ) -> Key:
+        """End the key of that name at *end*, and put what *change* makes of it in its place."""
+        ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MadeKey:
@@ -47,21 +59,34 @@ async def make_key(
     tenant: str,
     now: datetime,
     role: str | None = None,
+    user_role: str | None = None,
+    service: bool = False,
+    queries: Sequence[str] = (),
+    agent: Agent | None = None,
     admin: bool = False,
     expires: datetime | None = None,
     roles: Mapping[str, Role],
 ) -> MadeKey:
     """Store a new key and return it with its text.
 
+    A role and a user role go together, since each governs its own domain (R9); the other purposes
+    stand alone. An agent's key has the type and the role that the agent has when it is used.
+
     Raises:
         NotFound: The role is not declared; the text names those that are.
-        BadCall: The name does not do, it would have expired, or not exactly one of role and
-            admin is given.
+        BadCall: The name does not do, it would have expired, or it is for nothing or for things
+            that do not go together.
     """
-    if not name or len(name) > LONGEST_NAME or not name.isprintable() or name != name.strip():
+    if not is_name(name):
         raise BadCall(f"a key's name is 1 to {LONGEST_NAME} printable characters, not {name!r}")
-    if (role is None) == (not admin):
-        raise BadCall("say what the key is for: --role ROLE or --admin")
+    check_purpose(
+        role=role,
+        user_role=user_role,
+        service=service,
+        queries=queries,
+        agent=agent.id if agent is not None else None,
+        admin=admin,
+    )
     if role is not None and role not in roles:
         known = ", ".join(sorted(roles)) or "none"
         raise NotFound(f"no role {role!r} is declared; declared roles: {known}")
@@ -74,12 +99,94 @@ async def make_key(
         tenant=tenant,
         secret_hash=hash_secret(text.secret),
         roles=(role,) if role is not None else (),
+        user_roles=(parse_user_role(user_role),) if user_role is not None else (),
+        service=service,
+        queries=tuple(dict.fromkeys(queries)),
+        agent=agent.id if agent is not None else "",
         admin=admin,
         created=now,
         expires=expires,
     )
     await store.add(key)
     return MadeKey(key=key, text=text.reveal())
+
+
+async def rotate_key(
+    store: KeyStore, name: str, *, tenant: str, now: datetime, overlap: float = 0.0
+) -> MadeKey:
+    """Give the key of that name a new secret; it stays what it was for, and until when.
+
+    Args:
+        store: Where keys are kept.
+        name: The key's.
+        tenant: Its tenant.
+        now: Aware UTC.
+        overlap: Seconds that the old secret goes on holding; by default it ends at once.
+
+    Raises:
+        NotFound: No key of that name is in use.
+        BadCall: It has expired, or the overlap is too long.
+    """
+    if not 0 <= overlap <= LONGEST_OVERLAP:
+        raise BadCall(f"an overlap is 0 to {LONGEST_OVERLAP:g} seconds, not {overlap:g}")
+    text = make_key_text()
+
+    def renew(key: Key) -> Key:
+        if not key.holds_at(now):
+            raise BadCall(f"the key {name!r} has expired: revoke it, and make another one")
+        return replace(
+            key, id=text.id, secret_hash=hash_secret(text.secret), created=now, last_used=None
+        )
+
+    key = await store.replace(tenant, name, renew, now + timedelta(seconds=overlap))
+    return MadeKey(key=key, text=text.reveal())
+
+
+def is_name(text: str) -> bool:
+    """Whether *text* does as the name of a key."""
+    return 0 < len(text) <= LONGEST_NAME and text.isprintable() and text == text.strip()
+
+
+def parse_user_role(text: str) -> UserRole:
+    """Return the user role that *text* names.
+
+    Raises:
+        BadCall: It names none.
+    """
+    try:
+        return UserRole(text)
+    except ValueError:
+        known = ", ".join(role.value for role in UserRole)
+        raise BadCall(f"a user role is one of {known}, not {text[:LONGEST_NAME]!r}") from None
+
+
+def check_purpose(
+    *,
+    role: str | None,
+    user_role: str | None,
+    service: bool,
+    queries: Sequence[str],
+    agent: str | None,
+    admin: bool,
+) -> None:
+    """Refuse a key that is for nothing, or for things that do not go together.
+
+    Raises:
+        BadCall: The text says what goes together.
+    """
+    by_role = role is not None or user_role is not None
+    purposes = (by_role, service, agent is not None, admin).count(True)
+    if not purposes:
+        raise BadCall(f"say what the key is for: {PURPOSES}")
+    if purposes > 1:
+        raise BadCall(
+            f"the key is for one of {PURPOSES}; only a role and a user role go together"
+            " (an agent's role is given by `remit agents create`)"
+        )
+    if queries and not service:
+        raise BadCall("only a service key is limited to queries: add --service")
+    if not all(is_name(query) for query in queries):
+        raise BadCall(f"a query's id is 1 to {LONGEST_NAME} printable characters")
 
 
 def parse_expiry(text: str, now: datetime) -> datetime:

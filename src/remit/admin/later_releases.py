@@ -7,14 +7,9 @@ from remit.admin.complaints import Location
 from remit.admin.schema import ANY
 
 _MEANINGS: Mapping[tuple[str, ...], str] = {
-    ("agent_types",): "no agent can authenticate, so nothing is granted by type",
-    ("toolsets",): "the `data` server is not there to be opened",
-    ("identity",): "tokens of these issuers are refused",
+    ("identity", "oidc"): "nobody can sign in to the console",
     ("limits",): "calls are NOT limited",
-    ("policy",): "administrators get no bypass",
     ("tenants",): "there is one tenant, `default`",
-    ("grants",): "nothing is granted or denied to users and groups",
-    ("groups",): "nobody is in a group",
     ("data",): "the `data` server is not there",
     ("alerts",): "no alert is ever sent",
     ("audit", "retention_days"): "the record is kept for ever",

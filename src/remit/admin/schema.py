@@ -23,6 +23,9 @@ Place = tuple[str, ...]
 SMALLEST_MESSAGE = 1024
 """Bytes below which no MCP server could be spoken to."""
 
+LONGEST_LEEWAY = 300.0
+"""Seconds of clock difference beyond which an end time means little."""
+
 _SIZE = re.compile(r"(\d{1,15})\s*([kmg]i?b|b)?", re.IGNORECASE)
 _UNITS = {"b": 1, "kb": 1000, "mb": 1000**2, "gb": 1000**3}
 _BINARY_UNITS = {"kib": 1024, "mib": 1024**2, "gib": 1024**3}
@@ -37,6 +40,10 @@ def _read_text(value: object) -> object:
     if isinstance(value, str) and "\0" in value:
         raise PydanticCustomError("bad-value", "holds a NUL character")
     return value
+
+
+def _read_list(value: object) -> object:
+    return [value] if isinstance(value, str) else value
 
 
 def _read_word(value: object) -> object:
@@ -153,6 +160,23 @@ class AgentTypeShape(Shape):
     deny: list[Text] = []
 
 
+class GrantShape(Shape):
+    """`grants[]`; which keys belong together is checked in `grant_rules.py`."""
+
+    subject: Text = ""
+    user: Text = ""
+    group: Text = ""
+    agent: Text = ""
+    key: Text = ""
+    role: Text = ""
+    everyone: Flag = False
+    effect: Annotated[Literal["allow", "deny"] | None, BeforeValidator(_read_word)] = None
+    server: Text = ""
+    tool: Text = ""
+    until: Text = ""
+    enabled: Flag = True
+
+
 class UserToolsetShape(Shape):
     """`toolsets.user`; `enabled` is accepted and ignored (R19)."""
 
@@ -195,12 +219,12 @@ class JwtShape(Shape):
     """`identity.jwt[]`: an issuer of tokens."""
 
     issuer: Text = ""
-    audience: object = None
+    audience: Annotated[list[Text], BeforeValidator(_read_list)] = []
     jwks_url: Text = ""
     jwks_file: Text = ""
     secret_env: Text = ""
     algorithms: list[Text] = []
-    leeway: object = None
+    leeway: Annotated[float, Field(ge=0, le=LONGEST_LEEWAY, allow_inf_nan=False)] = 0
     default_user_role: Text = ""
     allow_private_url: Flag = False
     claims: ClaimsShape = ClaimsShape()
@@ -209,7 +233,7 @@ class JwtShape(Shape):
 class IdentityShape(Shape):
     """`identity`."""
 
-    jwt: list[JwtShape] = []
+    jwt: list[object] = []
     oidc: dict[str, object] = {}
 
 
@@ -240,20 +264,20 @@ Collection = Annotated[object, BeforeValidator(_read_collection)]
 
 
 class DocumentShape(Shape):
-    """The whole document. Servers and roles are checked one by one, so that each is reported."""
+    """The whole document. Named things are checked one by one, so that each is reported."""
 
     version: Annotated[Literal["1.0"], BeforeValidator(_read_version)] = "1.0"
     mcp_servers: dict[str, object] = {}
     roles: dict[str, object] = {}
-    agent_types: dict[str, AgentTypeShape] = {}
+    agent_types: dict[str, object] = {}
     toolsets: ToolsetsShape = ToolsetsShape()
     identity: IdentityShape = IdentityShape()
     limits: list[LimitShape] = []
     audit: AuditShape = AuditShape()
     policy: PolicyShape = PolicyShape()
     tenants: Collection = {}
-    grants: Collection = {}
-    groups: Collection = {}
+    grants: list[object] = []
+    groups: dict[str, list[Text]] = {}
     data: dict[str, object] = {}
     alerts: Collection = {}
     server: HttpShape = HttpShape()
@@ -265,6 +289,7 @@ PLACES: Mapping[Place, type[Shape]] = {
     ("mcp_servers", ANY, "tools", ANY): ToolShape,
     ("roles", ANY): RoleShape,
     ("agent_types", ANY): AgentTypeShape,
+    ("grants", ANY): GrantShape,
     ("toolsets",): ToolsetsShape,
     ("toolsets", "user"): UserToolsetShape,
     ("toolsets", "developer"): DeveloperToolsetShape,

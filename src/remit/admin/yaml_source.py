@@ -50,19 +50,23 @@ class Source:
     problems: tuple[Problem, ...] = ()
 
 
-def read_file(path: Path) -> Source:
+def read_file(path: Path, *, items: str = "") -> Source:
     """Read the YAML or JSON file at *path*.
+
+    Args:
+        path: Any file; what is none is refused.
+        items: The key under which a document that is a list is given; empty to refuse one.
 
     Raises:
         DeclarationError: If it is missing, not a file, too large, not UTF-8, not YAML or no
             mapping.
     """
     file = str(path)
-    return read_text(_decode(_read_bytes(path, file), file), file=file)
+    return read_text(_decode(_read_bytes(path, file), file), file=file, items=items)
 
 
-def read_text(text: str, *, file: str = "") -> Source:
-    """Read a document that is already text; *file* is named in problems.
+def read_text(text: str, *, file: str = "", items: str = "") -> Source:
+    """Read a document that is already text; *file* is named in problems, *items* as above.
 
     Raises:
         DeclarationError: If it is not YAML, or no mapping.
@@ -85,7 +89,12 @@ def read_text(text: str, *, file: str = "") -> Source:
                 file,
                 remedy="write at least `mcp_servers:` and `roles:`",
             )
-        if not isinstance(root, MapNode):
+        builder = _Builder(file)
+        if items and isinstance(root, SeqNode):
+            data = builder.items(root, items)
+        elif isinstance(root, MapNode):
+            data = builder.mapping(root, "")
+        else:
             what = "a list" if isinstance(root, SeqNode) else "a single value"
             raise _refusal(
                 "wrong-type",
@@ -94,8 +103,6 @@ def read_text(text: str, *, file: str = "") -> Source:
                 line=root.line,
                 remedy="start with keys such as `mcp_servers:` and `roles:`",
             )
-        builder = _Builder(file)
-        data = builder.mapping(root, "")
     except Unreadable as error:
         raise _refusal(
             error.code, error.message, file, line=error.line, remedy=error.remedy
@@ -182,6 +189,10 @@ class _Builder:
                 where = child_path(path, entry.key)
                 built[entry.key] = self._value(entry.value, where, entry.line)
         return built
+
+    def items(self, node: SeqNode, key: str) -> dict[str, object]:
+        """Return the list *node* under *key*."""
+        return {key: self._value(node, key, node.line)}
 
     def _value(self, node: Node, path: str, line: int) -> object:
         self._spent += len(path) + COST_OF_VALUE

@@ -6,7 +6,7 @@ from typing import Final, Protocol
 
 from remit.model.declaration import Declaration
 from remit.model.tools import ToolId
-from remit.policy.snapshot import PolicySnapshot
+from remit.policy.snapshot import PolicySnapshot, governed_tools
 from remit.upstreams.catalogue import Catalogue
 from remit.upstreams.names import Names
 
@@ -38,13 +38,21 @@ class PolicySource(Protocol):
 
 
 def declared_tools(declaration: Declaration) -> frozenset[ToolId]:
-    """Return every tool that a role of *declaration* grants by its exact name."""
-    return frozenset(
+    """Return every tool that *declaration* knows by its exact name.
+
+    Those that a role grants, and those of the servers that toolsets and agent types govern, whose
+    names are data.
+    """
+    named = {
         ToolId(server, name)
         for role in declaration.roles.values()
         for server, names in role.tools.items()
         for name in names
-    )
+    }
+    governed = {
+        ToolId(server, name) for server in declaration.servers for name in governed_tools(server)
+    }
+    return frozenset(named | governed)
 
 
 class Directory:

@@ -1,20 +1,87 @@
 """The policy in force: declaration and snapshot of one revision, swapped as a whole."""
 
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+import anyio
+
 from remit.model.declaration import Declaration
 from remit.model.principals import Principal
 from remit.model.servers import ServerConfig
 from remit.policy.snapshot import PolicySnapshot, compile_snapshot
 
 
-class PolicyInForce:
-    """What every step of the pipeline reads; readers take no lock."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InForce:
+    """One revision: what it declares, and the rules that this makes."""
 
-    def __init__(self, declaration: Declaration, *, tenant: str, revision: int) -> None:
-        self.declaration = declaration
-        self.revision = revision
-        self.snapshot: PolicySnapshot = compile_snapshot(
-            declaration, tenant=tenant, revision=revision
-        )
+    declaration: Declaration
+    snapshot: PolicySnapshot
+
+
+class PolicyInForce:
+    """What every step of the pipeline reads; readers take no lock.
+
+    Declaration, snapshot and revision are one value that is replaced whole, so that whoever reads
+    several of them without waiting in between reads one revision.
+    """
+
+    def __init__(
+        self,
+        declaration: Declaration,
+        *,
+        tenant: str,
+        revision: int,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._tenant = tenant
+        self._now = now
+        self._current = self._compiled(declaration, revision)
+        self._version = 0
+        self._swapped = anyio.Event()
+
+    @property
+    def current(self) -> InForce:
+        """The revision in force, as one value; a grant that has ended counts no more (S4.16)."""
+        snapshot = self._current.snapshot
+        if snapshot.good_until is not None:
+            renewed = snapshot.at(self._now())
+            if renewed is not snapshot:
+                self._current = replace(self._current, snapshot=renewed)
+        return self._current
+
+    @property
+    def declaration(self) -> Declaration:
+        """What is declared now."""
+        return self._current.declaration
+
+    @property
+    def snapshot(self) -> PolicySnapshot:
+        """The rules now."""
+        return self.current.snapshot
+
+    @property
+    def revision(self) -> int:
+        """The number of the revision in force."""
+        return self._current.snapshot.revision
+
+    def swap(self, declaration: Declaration, *, revision: int) -> None:
+        """Put another revision in force; whatever is wrong with it leaves this one.
+
+        Raises:
+            DeclarationError: A pattern cannot be one (`check_pattern`).
+        """
+        self._current = self._compiled(declaration, revision)
+        self._version += 1
+        self._swapped.set()
+        self._swapped = anyio.Event()
+
+    async def wait(self, seen: int) -> int:
+        """Return how many swaps there were once that is not *seen*; -1 was never seen."""
+        while self._version == seen:
+            await self._swapped.wait()
+        return self._version
 
     def server(self, name: str) -> ServerConfig | None:
         """Return the declared server of that name, or None."""
@@ -28,3 +95,9 @@ class PolicyInForce:
         """Whether a role of *principal* is told why it is refused (R14)."""
         roles = (self.declaration.roles.get(name) for name in principal.roles)
         return any(role is not None and role.denials == "explain" for role in roles)
+
+    def _compiled(self, declaration: Declaration, revision: int) -> InForce:
+        snapshot = compile_snapshot(
+            declaration, tenant=self._tenant, revision=revision, now=self._now()
+        )
+        return InForce(declaration=declaration, snapshot=snapshot)

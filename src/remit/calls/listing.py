@@ -8,7 +8,8 @@ from remit.model.principals import Principal
 from remit.model.servers import ServerState, ServerStatus
 from remit.model.tools import Tool, ToolId
 from remit.policy.engine import decide
-from remit.policy.snapshot import RoleRules
+from remit.policy.reach import named_servers, reaches_any_server
+from remit.policy.snapshot import list_order
 from remit.upstreams.wire import Malformed, joined, json_bytes, members, value_of
 
 MOST_CACHED = 512
@@ -49,6 +50,8 @@ class Listing:
     def visible(self, principal: Principal, scope: str | None) -> tuple[Tool, ...]:
         """Return the tools on offer that *principal* may call, sorted by server and name.
 
+        Those of the `data` server come in their canonical order (S2.9).
+
         Args:
             principal: Who asks.
             scope: One server's name, or None for all.
@@ -57,10 +60,11 @@ class Listing:
         key = (principal, scope)
         view = self._views.get(key)
         if view is None:
-            snapshot, catalogue = self._policies.snapshot, self._catalogues.catalogue
+            snapshot, tools = self._policies.snapshot, self._catalogues.catalogue.tools
+            ordered = sorted(tools.items(), key=lambda item: list_order(item[0]))
             view = tuple(
                 tool
-                for tool_id, tool in sorted(catalogue.tools.items())
+                for tool_id, tool in ordered
                 if (scope is None or tool_id.server == scope)
                 and decide(snapshot, principal, tool_id).allowed
             )
@@ -94,16 +98,14 @@ class Listing:
     def instructions(self, principal: Principal, scope: str | None) -> str:
         """Say what a short or empty list lacks, so that it is never unexplained (R14).
 
-        Names only servers that the caller's own roles name.
+        Names only servers that the caller's own rules name.
         """
         lines: list[str] = []
         missing = self._missing(principal, scope)
         if missing:
             lines.append(f"Not connected at the moment: {', '.join(missing)}.")
         if not self.visible(principal, scope):
-            who = (
-                f"role {', '.join(principal.roles)}" if principal.roles else "a caller without role"
-            )
+            who = _hats(principal)
             if missing:
                 lines.append("The list of tools is empty until a server above is back.")
             elif self._may_come(principal, scope):
@@ -116,9 +118,9 @@ class Listing:
         return " ".join(lines)
 
     def _missing(self, principal: Principal, scope: str | None) -> list[str]:
-        """Return the servers that the caller's roles name and that offer nothing now."""
+        """Return the servers that the caller's rules name and that offer nothing now."""
         offering = self._catalogues.catalogue.by_server
-        named = dict.fromkeys(name for role in self._rules(principal) for name in role.servers)
+        named = named_servers(self._policies.snapshot, principal)
         known = {status.name for status in self._statuses.statuses()}
         return [
             server
@@ -130,19 +132,13 @@ class Listing:
 
     def _may_come(self, principal: Principal, scope: str | None) -> bool:
         """Whether a server that is away may offer what a pattern over all servers allows."""
-        if not any(role.allow.anywhere for role in self._rules(principal)):
+        if not reaches_any_server(self._policies.snapshot, principal):
             return False
         return any(
             status.state in (ServerState.STARTING, ServerState.FAILED)
             and scope in (None, status.name)
             for status in self._statuses.statuses()
         )
-
-    def _rules(self, principal: Principal) -> list[RoleRules]:
-        snapshot = self._policies.snapshot
-        if principal.tenant != snapshot.tenant:
-            return []
-        return [snapshot.roles[name] for name in principal.roles if name in snapshot.roles]
 
     def _refresh(self) -> None:
         now = (self._catalogues.catalogue, self._policies.snapshot)
@@ -153,6 +149,18 @@ class Listing:
             self._current = now
             self._views = {}
             self._bytes = {}
+
+
+def _hats(principal: Principal) -> str:
+    """Say what the caller is, for a sentence about what it may not."""
+    hats = [f"role {', '.join(principal.roles)}"] if principal.roles else []
+    if principal.service:
+        hats.append("a service key")
+    if principal.agent_type is not None:
+        hats.append(f"agent type {principal.agent_type.value}")
+    if principal.user_roles:
+        hats.append(f"user role {', '.join(role.value for role in principal.user_roles)}")
+    return ", ".join(hats) or "a caller without role"
 
 
 def published_entry(tool: Tool, name: str, *, legacy: bool) -> bytes:

@@ -1,29 +1,45 @@
 """`remit audit`: what did they do?"""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Annotated, Literal
 
 import anyio
 import typer
 
 from remit.app import open_installation
-from remit.cli.output import ConfigFlag, JsonFlag, as_rows, print_json, print_table, run
+from remit.cli.exporting import ROW_WRITERS, open_sink
+from remit.cli.output import (
+    EXIT_NO,
+    ConfigFlag,
+    JsonFlag,
+    as_rows,
+    counted,
+    print_json,
+    print_table,
+    run,
+)
 from remit.model.calls import OutcomeKind
 from remit.model.events import AuditEvent, AuditQuery
 from remit.model.principals import DEFAULT_TENANT
 from remit.settings import Settings
 from remit.storage.audit import AuditLog, open_audit
+from remit.storage.chain import ChainReport
 
 Decided = Literal["allow", "deny"]
 
-audit_app = typer.Typer(help="Search the record of calls.", no_args_is_help=True)
+audit_app = typer.Typer(help="Search, export and verify the record of calls.", no_args_is_help=True)
 
 COLUMNS = ("time (UTC)", "principal", "tool", "decision", "outcome", "ms", "why")
 """Of the table; `--json` has all there is."""
 
 _TIME = "From it on, as 2026-11-28T09:30; UTC unless it says otherwise."
+PAGE = 1000
+"""Calls that an export reads at once."""
+
 FOLLOW_EVERY = 0.5
 """Seconds between looks of `audit tail --follow`."""
 
@@ -31,36 +47,45 @@ MOST_BETWEEN = 1000
 """Calls between two looks that are all shown."""
 
 
+PrincipalFlag = Annotated[
+    str | None, typer.Option("--principal", metavar="SUBJECT", help="The caller, as key:ci.")
+]
+ServerFlag = Annotated[
+    str | None, typer.Option("--server", metavar="NAME", help="The server's name.")
+]
+ToolFlag = Annotated[
+    str | None, typer.Option("--tool", metavar="NAME", help="The tool's, as git_commit.")
+]
+DecisionFlag = Annotated[Decided | None, typer.Option("--decision", help="May it?")]
+OutcomeFlag = Annotated[
+    OutcomeKind | None, typer.Option("--outcome", help="How did it end? none: it never ran.")
+]
+CodeFlag = Annotated[str | None, typer.Option("--code", metavar="CODE", help="As INVALID_INPUT.")]
+RoleFlag = Annotated[
+    str | None, typer.Option("--role", metavar="NAME", help="A role that the caller had.")
+]
+SinceFlag = Annotated[datetime | None, typer.Option("--since", metavar="TIME", help=_TIME)]
+UntilFlag = Annotated[
+    datetime | None, typer.Option("--until", metavar="TIME", help="Before it; likewise.")
+]
+TextFlag = Annotated[
+    str | None, typer.Option("--text", help="Part of tool, server, caller, arguments or error.")
+]
+
+
 @audit_app.command()
 def search(
     *,
-    principal: Annotated[
-        str | None, typer.Option("--principal", metavar="SUBJECT", help="The caller, as key:ci.")
-    ] = None,
-    server: Annotated[
-        str | None, typer.Option("--server", metavar="NAME", help="The server's name.")
-    ] = None,
-    tool: Annotated[
-        str | None, typer.Option("--tool", metavar="NAME", help="The tool's, as git_commit.")
-    ] = None,
-    decision: Annotated[Decided | None, typer.Option("--decision", help="May it?")] = None,
-    outcome: Annotated[
-        OutcomeKind | None, typer.Option("--outcome", help="How did it end? none: it never ran.")
-    ] = None,
-    code: Annotated[
-        str | None, typer.Option("--code", metavar="CODE", help="As INVALID_INPUT.")
-    ] = None,
-    role: Annotated[
-        str | None, typer.Option("--role", metavar="NAME", help="A role that the caller had.")
-    ] = None,
-    since: Annotated[datetime | None, typer.Option("--since", metavar="TIME", help=_TIME)] = None,
-    until: Annotated[
-        datetime | None, typer.Option("--until", metavar="TIME", help="Before it; likewise.")
-    ] = None,
-    text: Annotated[
-        str | None,
-        typer.Option("--text", help="Part of tool, server, caller, arguments or error."),
-    ] = None,
+    principal: PrincipalFlag = None,
+    server: ServerFlag = None,
+    tool: ToolFlag = None,
+    decision: DecisionFlag = None,
+    outcome: OutcomeFlag = None,
+    code: CodeFlag = None,
+    role: RoleFlag = None,
+    since: SinceFlag = None,
+    until: UntilFlag = None,
+    text: TextFlag = None,
     limit: Annotated[int, typer.Option("--limit", min=1, max=100_000, help="Rows.")] = 100,
     config: ConfigFlag = None,
     as_json: JsonFlag = False,
@@ -82,6 +107,86 @@ def search(
     )
     events = run(lambda: _search(Settings.read(config), query))
     _print(events, as_json=as_json)
+
+
+@audit_app.command()
+def export(
+    *,
+    form: Annotated[
+        Literal["jsonl", "csv"], typer.Option("--format", help="One JSON object a line, or CSV.")
+    ] = "jsonl",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Instead of printing.")
+    ] = None,
+    principal: PrincipalFlag = None,
+    server: ServerFlag = None,
+    tool: ToolFlag = None,
+    decision: DecisionFlag = None,
+    outcome: OutcomeFlag = None,
+    code: CodeFlag = None,
+    role: RoleFlag = None,
+    since: SinceFlag = None,
+    until: UntilFlag = None,
+    text: TextFlag = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=1, help="Rows; all of them unless given.")
+    ] = None,
+    config: ConfigFlag = None,
+) -> None:
+    """Write every call that matches, newest first, however many there are."""
+    query = AuditQuery(
+        tenant=DEFAULT_TENANT,
+        principal=principal,
+        server=server,
+        tool=tool,
+        decision=decision,
+        outcome=None if outcome is None else outcome.value,
+        code=code,
+        role=role,
+        since=_utc(since),
+        until=_utc(until),
+        text=text,
+    )
+    settings = Settings.read(config)
+    with open_sink(output) as sink:
+        written = run(lambda: _export(settings, query, limit, ROW_WRITERS[form](sink)))
+    if output is not None:
+        typer.echo(f"{counted(written, 'call')} written to {output}", err=True)
+
+
+@audit_app.command()
+def verify(config: ConfigFlag = None, as_json: JsonFlag = False) -> None:
+    """Say whether every row is as it was written, in its place, and none is gone.
+
+    Exit status 1 if one is not; it is named.
+    """
+    report = run(lambda: _verified(Settings.read(config)))
+    broken = report.broken
+    if as_json:
+        print_json(
+            {
+                "ok": broken is None,
+                "rows": report.rows,
+                "hash": report.hash,
+                "broken": None
+                if broken is None
+                else {
+                    "kind": broken.kind,
+                    "seq": broken.seq,
+                    "id": broken.id,
+                    "number": broken.link,
+                    "message": broken.message,
+                },
+            }
+        )
+    elif broken is None:
+        typer.echo(
+            f"OK: {counted(report.rows, 'row')}, the last one's hash is {report.hash or '-'}"
+        )
+    else:
+        typer.echo(f"BROKEN: {broken.message}; {counted(report.rows, 'row')} before it hold")
+    if broken is not None:
+        raise typer.Exit(EXIT_NO)
 
 
 @audit_app.command()
@@ -111,6 +216,31 @@ async def _open(settings: Settings) -> AsyncGenerator[AuditLog]:
 async def _search(settings: Settings, query: AuditQuery) -> Sequence[AuditEvent]:
     async with _open(settings) as audit:
         return await audit.search(query)
+
+
+async def _export(
+    settings: Settings,
+    query: AuditQuery,
+    limit: int | None,
+    write: Callable[[Mapping[str, object]], None],
+) -> int:
+    written = 0
+    async with _open(settings) as audit:
+        while limit is None or written < limit:
+            most = PAGE if limit is None else min(PAGE, limit - written)
+            page = await audit.search(replace(query, limit=most))
+            for event in page:
+                write(audit_entry(event))
+            written += len(page)
+            if len(page) < most:
+                break
+            query = replace(query, before=page[-1].id)
+    return written
+
+
+async def _verified(settings: Settings) -> ChainReport:
+    async with _open(settings) as audit:
+        return await audit.verify(DEFAULT_TENANT)
 
 
 async def _tail(settings: Settings, lines: int, *, follow: bool, as_json: bool) -> None:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
@@ -36,7 +37,9 @@ def check(
     try:
         loaded = load_declaration(settings.config)
         asked = run(lambda: _ask(loaded.declaration)) if connect else _Asked()
-        report = check_declaration(loaded, offered=asked.offered, environ=os.environ)
+        report = check_declaration(
+            loaded, offered=asked.offered, environ=os.environ, now=datetime.now(UTC)
+        )
         told = [problem for status in asked.statuses for problem in _told_by(status, loaded)]
         report = replace(report, warnings=(*report.warnings, *told))
     except DeclarationError as error:

@@ -40,7 +40,7 @@ def explain(
 
 
 def who_can(tool: ToolArgument, config: ConfigFlag = None, as_json: JsonFlag = False) -> None:
-    """Show every role and key that can call a tool.
+    """Show every role, key, user role and agent type that can call a tool.
 
     Exit status 1 if nobody can. No server is started.
     """
@@ -48,9 +48,8 @@ def who_can(tool: ToolArgument, config: ConfigFlag = None, as_json: JsonFlag = F
     if as_json:
         print_json(found.to_json())
     else:
-        rows = [("role", name) for name in found.roles] + [("key", name) for name in found.keys]
-        print_table(("kind", "name"), rows, empty=f"nobody can call {tool}")
-    if not (found.roles or found.keys):
+        print_table(("kind", "name"), found.rows(), empty=f"nobody can call {tool}")
+    if not found.rows():
         raise typer.Exit(EXIT_NO)
 
 
@@ -63,7 +62,10 @@ async def _explained(settings: Settings, subject: str, tool: str) -> Answer:
 async def _found(settings: Settings, tool: str) -> WhoCan:
     async with open_installation(settings, author="") as installation:
         keys = await installation.keys.all_keys(DEFAULT_TENANT)
-        return (await open_authority(installation)).who_can(tool, keys, datetime.now(UTC))
+        agents = await installation.agents.all_agents(DEFAULT_TENANT)
+        return (await open_authority(installation)).who_can(
+            tool, keys, datetime.now(UTC), [agent.principal for agent in agents]
+        )
 
 
 async def open_authority(installation: Installation) -> Authority:

@@ -1,11 +1,14 @@
 """`remit keys`: credentials for callers."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
 
-from remit.admin.keys import MadeKey, make_key, parse_expiry
+from remit.admin.agents import get_agent
+from remit.admin.keys import MadeKey, check_purpose, make_key, parse_expiry, rotate_key
 from remit.app import open_installation
 from remit.cli.output import (
     EXIT_USAGE,
@@ -17,11 +20,12 @@ from remit.cli.output import (
     print_table,
     run,
 )
+from remit.errors import BadCall
 from remit.model.keys import Key
 from remit.model.principals import DEFAULT_TENANT
 from remit.settings import Settings
 
-keys_app = typer.Typer(help="Make, list and revoke API keys.", no_args_is_help=True)
+keys_app = typer.Typer(help="Make, list, rotate and revoke API keys.", no_args_is_help=True)
 
 NameArgument = Annotated[
     str, typer.Argument(metavar="NAME", help="The name the key is known by, such as ci.")
@@ -38,6 +42,25 @@ def create(
             "--role", metavar="ROLE", help="The role of remit.yaml that its bearer acts in."
         ),
     ] = None,
+    user_role: Annotated[
+        str | None,
+        typer.Option(
+            "--user-role",
+            metavar="ROLE",
+            help="What its bearer is to the data server: user, admin, data or developer.",
+        ),
+    ] = None,
+    service: Annotated[
+        bool, typer.Option("--service", help="A service key: approved queries and nothing else.")
+    ] = False,
+    queries: Annotated[
+        list[str] | None,
+        typer.Option("--query", metavar="ID", help="A query the service key may run; repeatable."),
+    ] = None,
+    agent: Annotated[
+        str | None,
+        typer.Option("--agent", metavar="ID", help="The agent that its bearer is."),
+    ] = None,
     admin: Annotated[
         bool, typer.Option("--admin", help="For administration, such as /readyz; calls no tool.")
     ] = False,
@@ -52,15 +75,40 @@ def create(
     config: ConfigFlag = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Make a key for --role or --admin and show it, once: only its hash is kept."""
-    if (role is None) == (not admin):
-        fail("say what the key is for: --role ROLE or --admin", EXIT_USAGE)
-    made = run(lambda: _create(Settings.read(config), name, role, expires))
-    if as_json:
-        print_json({"id": made.key.id, "name": made.key.name, "key": made.text})
-    else:
-        typer.echo(made.text)
-        typer.echo("Keep it now: it cannot be shown again.", err=True)
+    """Make a key and show it, once: only its hash is kept.
+
+    Say what it is for: --role and --user-role (alone or together), --service, --agent or --admin.
+    """
+    purpose = _Purpose(
+        role=role,
+        user_role=user_role,
+        service=service,
+        queries=tuple(queries or ()),
+        agent=agent,
+        admin=admin,
+    )
+    purpose.check()
+    made = run(lambda: _create(Settings.read(config), name, purpose, expires))
+    _show(made, as_json)
+
+
+@keys_app.command()
+def rotate(
+    name: NameArgument,
+    overlap: Annotated[
+        float,
+        typer.Option(
+            "--overlap",
+            metavar="SECONDS",
+            min=0,
+            help="How long the old secret goes on holding; default: it ends at once.",
+        ),
+    ] = 0.0,
+    config: ConfigFlag = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Give a key a new secret and show it, once; what the key is for stays the same."""
+    _show(run(lambda: _rotate(Settings.read(config), name, overlap)), as_json)
 
 
 @keys_app.command("list")
@@ -71,7 +119,7 @@ def list_keys(config: ConfigFlag = None, as_json: JsonFlag = False) -> None:
     if as_json:
         print_json(entries)
         return
-    columns = ("id", "name", "role", "state", "created", "expires", "last_used")
+    columns = ("id", "name", "for", "state", "created", "expires", "last_used")
     print_table(
         columns, as_rows(entries, columns), empty="no keys: make one with `remit keys create`"
     )
@@ -84,18 +132,68 @@ def revoke(name: NameArgument, config: ConfigFlag = None) -> None:
     typer.echo(f"key {key.name!r} ({key.id}) is revoked; a running gateway refuses it within 2 s")
 
 
-async def _create(settings: Settings, name: str, role: str | None, expires: str | None) -> MadeKey:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Purpose:
+    """What a new key is for, as the flags say."""
+
+    role: str | None
+    user_role: str | None
+    service: bool
+    queries: Sequence[str]
+    agent: str | None
+    admin: bool
+
+    def check(self) -> None:
+        """Leave with status 2 when the flags do not go together."""
+        try:
+            check_purpose(
+                role=self.role,
+                user_role=self.user_role,
+                service=self.service,
+                queries=self.queries,
+                agent=self.agent,
+                admin=self.admin,
+            )
+        except BadCall as bad:
+            fail(str(bad), EXIT_USAGE)
+
+
+def _show(made: MadeKey, as_json: bool) -> None:
+    if as_json:
+        print_json({"id": made.key.id, "name": made.key.name, "key": made.text})
+        return
+    typer.echo(made.text)
+    typer.echo("Keep it now: it cannot be shown again.", err=True)
+
+
+async def _create(settings: Settings, name: str, purpose: _Purpose, expires: str | None) -> MadeKey:
     now = datetime.now(UTC)
-    async with open_installation(settings, author="cli") as installation:
+    async with open_installation(settings, author="") as installation:
+        agent = purpose.agent
         return await make_key(
             installation.keys,
             name,
             tenant=DEFAULT_TENANT,
             now=now,
-            role=role,
-            admin=role is None,
+            role=purpose.role,
+            user_role=purpose.user_role,
+            service=purpose.service,
+            queries=purpose.queries,
+            agent=await get_agent(installation.agents, DEFAULT_TENANT, agent) if agent else None,
+            admin=purpose.admin,
             expires=parse_expiry(expires, now) if expires is not None else None,
             roles=installation.policy.declaration.roles,
+        )
+
+
+async def _rotate(settings: Settings, name: str, overlap: float) -> MadeKey:
+    async with open_installation(settings, author="") as installation:
+        return await rotate_key(
+            installation.keys,
+            name,
+            tenant=DEFAULT_TENANT,
+            now=datetime.now(UTC),
+            overlap=overlap,
         )
 
 
@@ -110,16 +208,41 @@ async def _revoke(settings: Settings, name: str) -> Key:
 
 
 def _entry(key: Key) -> dict[str, object]:
-    state = (
-        "revoked" if key.revoked else ("holds" if key.holds_at(datetime.now(UTC)) else "expired")
-    )
     return {
         "id": key.id,
         "name": key.name,
-        "role": ", ".join(key.roles) or ("(admin)" if key.admin else ""),
+        "for": _purpose_of(key),
+        "role": ", ".join(key.roles),
+        "user_role": ", ".join(key.user_roles),
+        "service": key.service,
+        "queries": list(key.queries),
+        "agent": key.agent or None,
         "admin": key.admin,
-        "state": state,
-        "created": key.created.isoformat(timespec="seconds"),
-        "expires": key.expires.isoformat(timespec="seconds") if key.expires else None,
-        "last_used": key.last_used.isoformat(timespec="seconds") if key.last_used else None,
+        "state": _state(key, datetime.now(UTC)),
+        "created": _shown(key.created),
+        "expires": _shown(key.expires),
+        "revoked": _shown(key.revoked),
+        "last_used": _shown(key.last_used),
     }
+
+
+def _purpose_of(key: Key) -> str:
+    parts = [
+        *(f"role {role}" for role in key.roles),
+        *(f"user role {role}" for role in key.user_roles),
+        *(["service"] if key.service else []),
+        *(f"query {query}" for query in key.queries),
+        *([f"agent {key.agent}"] if key.agent else []),
+        *(["administration"] if key.admin else []),
+    ]
+    return ", ".join(parts)
+
+
+def _state(key: Key, now: datetime) -> str:
+    if key.holds_at(now):
+        return "ending" if key.revoked else "holds"
+    return "revoked" if key.revoked and key.revoked <= now else "expired"
+
+
+def _shown(moment: datetime | None) -> str | None:
+    return moment.isoformat(timespec="seconds") if moment else None

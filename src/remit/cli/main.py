@@ -11,15 +11,21 @@ from typing import Annotated
 import structlog
 import typer
 
+from remit.cli.agents import agents_app
+from remit.cli.apply import apply
 from remit.cli.audit import audit_app
 from remit.cli.call import call
 from remit.cli.check import check
 from remit.cli.demo.command import demo
 from remit.cli.explain import explain, who_can
 from remit.cli.keys import keys_app
+from remit.cli.revisions import export, revisions, rollback
 from remit.cli.serve import serve
 from remit.cli.stdio import stdio
+from remit.cli.test import policy_test
+from remit.cli.token import token_app
 from remit.cli.tools import tools
+from remit.cli.users import users_app
 
 app = typer.Typer(
     name="remit",
@@ -27,10 +33,26 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (demo, serve, stdio, check, tools, call, explain):
+for command in (
+    demo,
+    serve,
+    stdio,
+    check,
+    tools,
+    call,
+    explain,
+    apply,
+    revisions,
+    rollback,
+    export,
+):
     app.command()(command)
 app.command("who-can")(who_can)
+app.command("test")(policy_test)
 app.add_typer(keys_app, name="keys")
+app.add_typer(agents_app, name="agents")
+app.add_typer(users_app, name="users")
+app.add_typer(token_app, name="token")
 app.add_typer(audit_app, name="audit")
 
 
@@ -87,6 +109,9 @@ def _interrupt(_number: int, _frame: FrameType | None) -> None:
 
 def main() -> None:
     """Run the command that the arguments name; a wrong use is one line, as any other error is."""
+    # A shell without job control starts what runs behind it with Ctrl-C ignored, and SIGTERM too
+    # would then end nothing.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, _interrupt)
     try:
         status: int | None = app(standalone_mode=False)

@@ -1,9 +1,11 @@
 """`remit serve`: the gateway."""
 
+import signal
 import sys
 from datetime import UTC, datetime
 from typing import Annotated
 
+import anyio
 import typer
 
 from remit.admin.keys import ADMIN_KEY_NAME, make_key
@@ -24,31 +26,48 @@ def serve(
     port: Annotated[
         int, typer.Option("--port", min=0, max=65535, help="0 takes a free one.")
     ] = DEFAULT_PORT,
+    replace: Annotated[
+        bool,
+        typer.Option(
+            "--replace", help="Let a changed file overwrite newer revisions of console and API."
+        ),
+    ] = False,
 ) -> None:
     """Serve MCP at /mcp and /mcp/{server} until Ctrl-C.
 
     The first start makes an administrator's key; callers get theirs from `remit keys create`.
+    SIGHUP reads the declaration again; a file that is wrong leaves what runs.
     """
     settings = Settings.read(config)
     try:
-        run(lambda: _serve(settings, host, port))
+        run(lambda: _serve(settings, host, port, replace=replace))
     except KeyboardInterrupt:
         raise typer.Exit(0) from None
 
 
-async def _serve(settings: Settings, host: str, port: int) -> None:
-    async with open_gateway(settings, author="serve") as gateway:
+async def _serve(settings: Settings, host: str, port: int, *, replace: bool) -> None:
+    async with open_gateway(
+        settings, author="serve", development=is_loopback(host), replace=replace
+    ) as gateway:
         await _check_exposure(gateway, host)
         with bind(host, port) as listener:
             await _make_admin_key(gateway)
             server = build_server(gateway, listener)
             typer.echo(f"remit serves {url_of(listener)}/mcp", err=True)
-            await serve_until_cancelled(server, listener)
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(_reload_on_hangup, gateway)
+                await serve_until_cancelled(server, listener)
+
+
+async def _reload_on_hangup(gateway: Gateway) -> None:
+    with anyio.open_signal_receiver(signal.SIGHUP) as hangups:
+        async for _ in hangups:
+            await gateway.reload()
 
 
 async def _check_exposure(gateway: Gateway, host: str) -> None:
-    """Refuse to listen beyond this machine before anybody was given a key (contract)."""
-    if is_loopback(host):
+    """Refuse to listen beyond this machine while nobody has a key or an issuer (contract)."""
+    if is_loopback(host) or gateway.installation.policy.declaration.issuers:
         return
     now = datetime.now(UTC)
     keys = await gateway.installation.keys.all_keys(DEFAULT_TENANT)

@@ -12,7 +12,9 @@ HOW_TO: Final = (
 )
 """Said alike to a missing and to a wrong credential."""
 
-_SCHEME: Final = "bearer "
+_SCHEMES: Final = ("bearer ", "api-key:")
+"""What may stand before a key or token in `Authorization` (S2.27)."""
+
 _HEADERS: Final = frozenset({b"authorization", b"x-api-key"})
 
 
@@ -37,8 +39,10 @@ def credential_of(exchange: Exchange) -> str | None:
     if exchange.repeated & _HEADERS:
         raise HttpRefusal(400, "the request carries several credentials; send one")
     bearer = exchange.text(b"authorization")
-    if bearer is not None and bearer[: len(_SCHEME)].lower() == _SCHEME:
-        bearer = bearer[len(_SCHEME) :].strip()
+    for scheme in _SCHEMES:
+        if bearer is not None and bearer[: len(scheme)].lower() == scheme:
+            bearer = bearer[len(scheme) :].strip()
+            break
     key = exchange.text(b"x-api-key")
     if bearer and key and bearer != key:
         raise HttpRefusal(400, "the request carries two different credentials; send one")

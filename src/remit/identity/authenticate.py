@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final, Protocol
 
@@ -10,19 +11,23 @@ import structlog
 
 from remit.errors import StorageUnavailable, Unauthenticated
 from remit.identity.api_keys import KeyText, hash_secret, is_secret, parse_key_text
+from remit.identity.jwt import VerifiedToken
+from remit.identity.tokens import LONGEST_TOKEN, CredentialRefused, looks_like_token
+from remit.model.agents import Agent
 from remit.model.keys import Key
 from remit.model.principals import Principal, PrincipalKind
 
 log = structlog.get_logger(__name__)
 
 MOST_VERIFIED: Final = 4096
-"""Verified keys kept in memory; beyond it the memory starts anew."""
+"""Verified credentials kept in memory; beyond it the memory starts anew."""
 
 TOUCH_EVERY: Final = timedelta(minutes=1)
 """How exact `last used` is."""
 
 _NOBODY: Final = hash_secret("nobody")
-_REFUSAL: Final = "this key does not hold: unknown, wrong, expired or revoked"
+_REFUSAL: Final = "this credential does not hold: unknown, wrong, expired or revoked"
+"""All that a caller is told; the reason goes to the debug log, beside a hash."""
 
 
 class KeyStore(Protocol):
@@ -37,24 +42,78 @@ class KeyStore(Protocol):
         ...
 
 
-class Authenticator:
-    """Verifies API keys; remembers verified ones until `forget()` or their expiry.
+class AgentStore(Protocol):
+    """Where agents are kept."""
 
+    async def find(self, tenant: str, agent_id: str) -> Agent | None:
+        """Return the agent as it is now."""
+        ...
+
+
+class UserStore(Protocol):
+    """Which users are disabled."""
+
+    async def is_disabled(self, tenant: str, name: str) -> bool:
+        """Whether that user may not come in, whoever vouches for it."""
+        ...
+
+
+class TokenVerifier(Protocol):
+    """Verifies JSON Web Tokens."""
+
+    generation: int
+
+    def look_for_changes(self) -> None:
+        """Take up the issuers that are in force now."""
+        ...
+
+    async def __call__(self, text: str) -> VerifiedToken:
+        """Return whose token it is, and until when it holds.
+
+        Raises:
+            CredentialRefused: It does not hold.
+        """
+        ...
+
+
+class Authenticator:
+    """Verifies keys and tokens; remembers verified ones until `forget()` or their end.
+
+    How a caller came in decides what it is (R6): a key is a key or an agent, a token is a user.
     A missing key and a wrong secret take the same path: one look-up, one comparison.
     """
 
     def __init__(
-        self, keys: KeyStore, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)
+        self,
+        keys: KeyStore,
+        *,
+        agents: AgentStore | None = None,
+        users: UserStore | None = None,
+        tokens: TokenVerifier | None = None,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
+        """Remember nobody yet.
+
+        Args:
+            keys: Where keys are found.
+            agents: Where agents are found; without it no key is an agent's.
+            users: Which users are disabled; without it none is.
+            tokens: What verifies tokens; without it none holds.
+            now: The time, aware UTC.
+        """
         self._keys = keys
+        self._agents = agents
+        self._users = users
+        self._tokens = tokens
         self._now = now
-        self._verified: dict[bytes, tuple[Key, Principal]] = {}
+        self._generation = 0
+        self._verified: dict[bytes, tuple[Key | VerifiedToken, Principal]] = {}
         self._touched: dict[str, datetime] = {}
         self._forgot = 0
         self._forgotten = anyio.Event()
 
     def forget(self) -> None:
-        """Verify every key anew, since keys have changed (R17)."""
+        """Verify every credential anew, since keys, agents or users have changed (R17)."""
         self._verified = {}
         self._forgot += 1
         self._forgotten.set()
@@ -74,31 +133,64 @@ class Authenticator:
         """
         if not credential:
             raise Unauthenticated("send a key: 'Authorization: Bearer rmt_…' or 'X-API-Key: rmt_…'")
-        text = parse_key_text(credential)
-        if text is None:
+        if len(credential) > LONGEST_TOKEN or not credential.isascii():
             raise Unauthenticated(_REFUSAL)
         digest = hashlib.sha256(credential.encode()).digest()
+        try:
+            held, principal = await self._held(credential, digest)
+        except CredentialRefused as refused:
+            log.debug("credential refused", reason=str(refused), hash=digest.hex()[:12])
+            raise Unauthenticated(_REFUSAL) from None
+        if isinstance(held, Key):
+            await self._touch(held, self._now())
+        return principal
+
+    async def _held(self, credential: str, digest: bytes) -> tuple[Key | VerifiedToken, Principal]:
+        self._look_for_changes()
         # forget() puts another memory in place, so that what is being verified from a row read
         # before it is not remembered after it.
         verified = self._verified
         remembered = verified.get(digest)
-        key, principal = remembered if remembered is not None else await self._verify(text)
-        now = self._now()
-        if not key.holds_at(now):
-            raise Unauthenticated(_REFUSAL)
+        held, principal = remembered or await self._verify(credential)
+        if not held.holds_at(self._now()):
+            raise CredentialRefused("expired or revoked")
         if remembered is None:
             if len(verified) >= MOST_VERIFIED:
                 verified.clear()
-            verified[digest] = (key, principal)
-        await self._touch(key, now)
-        return principal
+            verified[digest] = (held, principal)
+        return held, principal
 
-    async def _verify(self, text: KeyText) -> tuple[Key, Principal]:
+    def _look_for_changes(self) -> None:
+        if self._tokens is None:
+            return
+        self._tokens.look_for_changes()
+        if self._tokens.generation != self._generation:
+            self._generation = self._tokens.generation
+            self.forget()
+
+    async def _verify(self, credential: str) -> tuple[Key | VerifiedToken, Principal]:
+        text = parse_key_text(credential)
+        if text is not None:
+            return await self._verify_key(text)
+        if self._tokens is None or not looks_like_token(credential):
+            raise CredentialRefused("neither a key nor a token")
+        token = await self._tokens(credential)
+        user = token.principal
+        if self._users is not None and await self._users.is_disabled(user.tenant, user.name):
+            raise CredentialRefused("the user is disabled")
+        return token, user
+
+    async def _verify_key(self, text: KeyText) -> tuple[Key, Principal]:
         key = await self._keys.find(text.id)
         matches = is_secret(text.secret, key.secret_hash if key is not None else _NOBODY)
         if key is None or not matches:
-            raise Unauthenticated(_REFUSAL)
-        return key, principal_of(key)
+            raise CredentialRefused("an unknown key, or a wrong secret")
+        if not key.agent:
+            return key, principal_of(key)
+        agent = await self._agents.find(key.tenant, key.agent) if self._agents else None
+        if agent is None:
+            raise CredentialRefused("a key of an agent that does not exist")
+        return key, principal_of(key, agent)
 
     async def _touch(self, key: Key, now: datetime) -> None:
         last = self._touched.get(key.id)
@@ -111,12 +203,30 @@ class Authenticator:
             log.warning("use of a key cannot be noted", key=key.name, error=str(error))
 
 
-def principal_of(key: Key) -> Principal:
-    """Return the principal that the bearer of *key* is."""
+def principal_of(key: Key, agent: Agent | None = None) -> Principal:
+    """Return the principal that the bearer of *key* is.
+
+    Args:
+        key: Any key.
+        agent: The agent that the key belongs to, as it is now; without it, an agent's key has
+            no power.
+    """
+    if key.agent:
+        nobody = Principal(kind=PrincipalKind.AGENT, name=key.agent, tenant=key.tenant)
+        return replace(agent.principal if agent else nobody, expires=_end_of(key))
     return Principal(
         kind=PrincipalKind.KEY,
         name=key.name,
         tenant=key.tenant,
         roles=key.roles,
+        user_roles=key.user_roles,
+        service=key.service,
+        queries=key.queries,
         admin=key.admin,
+        expires=_end_of(key),
     )
+
+
+def _end_of(key: Key) -> datetime | None:
+    ends = [end for end in (key.expires, key.revoked) if end is not None]
+    return min(ends) if ends else None

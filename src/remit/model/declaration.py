@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from remit.model.grants import AgentTypeRule, Grant, JwtIssuer, PolicySettings, ToolsetOptions
 from remit.model.roles import Role
 from remit.model.servers import ServerConfig
 
@@ -39,6 +40,10 @@ class Declaration:
     Attributes:
         servers: By name, in the order of the document.
         roles: By name, in the order of the document.
+        agent_types: By type; a type that is not declared has the rules of S3.6-S3.8.
+        grants: In the order of the document; order never matters to a decision.
+        groups: Group to its members in SUBJECT spelling, beside what a token says of groups.
+        issuers: Whose tokens are accepted.
         document: The document as plain data (`${NAME}` references unexpanded), which a revision
             stores and `export` writes.
     """
@@ -46,6 +51,12 @@ class Declaration:
     version: str = "1.0"
     servers: Mapping[str, ServerConfig] = field(default_factory=dict[str, ServerConfig])
     roles: Mapping[str, Role] = field(default_factory=dict[str, Role])
+    agent_types: tuple[AgentTypeRule, ...] = ()
+    toolsets: ToolsetOptions = field(default_factory=ToolsetOptions)
+    grants: tuple[Grant, ...] = ()
+    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    policy: PolicySettings = field(default_factory=PolicySettings)
+    issuers: tuple[JwtIssuer, ...] = ()
     audit: AuditSettings = field(default_factory=AuditSettings)
     http: HttpSettings = field(default_factory=HttpSettings)
     document: Mapping[str, object] = field(default_factory=dict[str, object], repr=False)

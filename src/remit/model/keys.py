@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from remit.model.principals import UserRole
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Key:
@@ -10,12 +12,17 @@ class Key:
 
     Attributes:
         id: The public part of `rmt_<id>_<secret>`.
-        name: Unique among a tenant's keys that are not revoked.
+        name: Unique among a tenant's keys for which no end was ordered.
         secret_hash: Hex SHA-256 of the secret.
         roles: Roles its bearer acts in.
+        user_roles: What its bearer is to the `data` server.
+        service: Whether its bearer is the three-tool caller of the `data` server (S2.2).
+        queries: Approved queries a service key is limited to; empty for no limit (S2.28).
+        agent: The agent that its bearer is, or empty; that agent's type and role then count.
         admin: Whether its bearer administers the tenant.
         expires: Aware UTC, or None for never.
-        revoked: Aware UTC, or None while it holds.
+        revoked: When its end was ordered for, aware UTC, or None; a replaced key may have a
+            while left.
     """
 
     id: str
@@ -23,6 +30,10 @@ class Key:
     tenant: str
     secret_hash: str
     roles: tuple[str, ...] = ()
+    user_roles: tuple[UserRole, ...] = ()
+    service: bool = False
+    queries: tuple[str, ...] = ()
+    agent: str = ""
     admin: bool = False
     created: datetime
     expires: datetime | None = None
@@ -31,4 +42,4 @@ class Key:
 
     def holds_at(self, now: datetime) -> bool:
         """Whether the key may be used at *now*."""
-        return self.revoked is None and (self.expires is None or now < self.expires)
+        return all(end is None or now < end for end in (self.expires, self.revoked))

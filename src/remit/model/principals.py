@@ -1,6 +1,7 @@
 """A principal: a verified caller (R5)."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 
 DEFAULT_TENANT = "default"
@@ -13,25 +14,75 @@ class PrincipalKind(StrEnum):
     KEY = "key"
     ROLE = "role"
     USER = "user"
+    USER_ROLE = "user-role"
     AGENT = "agent"
+    AGENT_TYPE = "agent-type"
+
+
+class UserRole(StrEnum):
+    """What a person is to the `data` server (S2.2); one of three fields called a role (R5)."""
+
+    USER = "user"
+    ADMIN = "admin"
+    DATA = "data"
+    DEVELOPER = "developer"
+
+
+class AgentType(StrEnum):
+    """What a supervised agent is; SUPERVISOR is the top (R7)."""
+
+    SUPERVISOR = "SUPERVISOR"
+    ORCHESTRATOR = "ORCHESTRATOR"
+    WORKER = "WORKER"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerPolicy:
+    """What a user's token says of servers (S4.3): a verified allow and deny list.
+
+    Attributes:
+        allow: Servers opened although their `default_access` is `deny`.
+        deny: Servers closed, whatever else opens them.
+        admin: The claim `isAdmin`; grants use only under `policy: {admin_bypass: true}` (R12).
+    """
+
+    allow: frozenset[str] = frozenset()
+    deny: frozenset[str] = frozenset()
+    admin: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Principal:
-    """A verified caller.
+    """A verified caller. It may wear several hats: each governs its own domain (R9).
 
     Attributes:
         kind: How it authenticated (R6).
-        name: Its name within its kind, such as a key's name.
+        name: Its name within its kind, such as a key's name or a token's subject.
         roles: Squad roles; several are a union inside the role layer (R8).
+        user_roles: What it is to the `data` server; the most privileged counts (S2.3).
+        agent_type: What it is to the crew servers, if it is an agent.
+        groups: Groups that its issuer says it is in.
+        servers: What its token says of servers, or None where it says nothing.
+        service: Whether it is a service key, the three-tool caller of the `data` server (S2.2).
+        queries: Approved queries that a service key is limited to; empty for no limit (S2.28).
+        issuer: Who vouches for it; empty for our own keys.
         admin: Whether it administers the tenant. Administering never grants use (R12).
+        expires: When its credential ends, aware UTC, or None.
     """
 
     kind: PrincipalKind
     name: str
     tenant: str = DEFAULT_TENANT
     roles: tuple[str, ...] = ()
+    user_roles: tuple[UserRole, ...] = ()
+    agent_type: AgentType | None = None
+    groups: tuple[str, ...] = ()
+    servers: ServerPolicy | None = None
+    service: bool = False
+    queries: tuple[str, ...] = ()
+    issuer: str = ""
     admin: bool = False
+    expires: datetime | None = None
 
     @property
     def subject(self) -> str:

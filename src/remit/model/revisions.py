@@ -14,6 +14,8 @@ class Revision:
         document: The declaration as plain data; `${NAME}` references unexpanded.
         digest: Hex SHA-256 of the document in canonical JSON; equal documents have equal digests.
         author: SUBJECT spelling, or `cli` / `serve`.
+        from_file: Whether a file said the same when it was written, or was found to later. What
+            was written after the last such revision, a changed file must not overwrite (R18).
     """
 
     number: int
@@ -23,3 +25,4 @@ class Revision:
     author: str
     reason: str
     created: datetime
+    from_file: bool = False

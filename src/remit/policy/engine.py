@@ -1,10 +1,13 @@
 """The one place that says yes or no (R10): every list, call, search and explanation asks here."""
 
-from remit.model.decisions import Decision, Explanation, Layer, Verdict
-from remit.model.principals import Principal, PrincipalKind
+from collections.abc import Iterable, Iterator
+
+from remit.model.decisions import Decision, Explanation, Layer, LayerVerdict, Verdict
+from remit.model.principals import AgentType, Principal, PrincipalKind, UserRole
 from remit.model.tools import ToolId
 from remit.policy.layers import ask
 from remit.policy.snapshot import PolicySnapshot
+from remit.policy.standing import Standing, standing_of
 
 
 def decide(snapshot: PolicySnapshot, principal: Principal, tool: ToolId) -> Decision:
@@ -12,37 +15,99 @@ def decide(snapshot: PolicySnapshot, principal: Principal, tool: ToolId) -> Deci
 
     The same as the decision of `explain`; remembered, since a snapshot never changes its mind.
     """
-    question = (principal.tenant, principal.roles, tool)
+    standing = standing_of(snapshot, principal)
+    question = (standing, tool)
     decision = snapshot.memo.find(question)
     if decision is None:
-        decision = explain(snapshot, principal, tool).decision
+        decision = _decision(snapshot, _verdicts(snapshot, standing, tool))
         snapshot.memo.keep(question, decision)
     return decision
 
 
-def explain(snapshot: PolicySnapshot, principal: Principal, tool: ToolId) -> Explanation:
-    """Say what every layer says, also those after the one that decided.
+def decide_for(
+    snapshot: PolicySnapshot, actor: Principal, on_behalf_of: Principal, tool: ToolId
+) -> Decision:
+    """Say whether *actor* may use *tool* for another principal: both must be allowed to (R9).
 
-    The first layer that denies decides. When none does, the ceiling's grant is the rule that
-    allows, so without a grant there is no yes.
+    Delegation can only shrink power: the answer is a yes only where each alone gets one.
     """
-    verdicts = {layer: ask(layer, snapshot, principal, tool) for layer in Layer}
-    denials = (verdict for verdict in verdicts.values() if verdict.verdict is Verdict.DENY)
-    deciding = next(denials, verdicts[Layer.CEILING])
-    decision = Decision(
-        allowed=deciding.verdict is Verdict.ALLOW,
-        layer=deciding.layer,
-        rule=deciding.rule,
-        reason=deciding.reason,
+    own = decide(snapshot, actor, tool)
+    return decide(snapshot, on_behalf_of, tool) if own.allowed else own
+
+
+def explain(snapshot: PolicySnapshot, principal: Principal, tool: ToolId) -> Explanation:
+    """Say what every layer says, also those after the one that decided."""
+    verdicts = tuple(_verdicts(snapshot, standing_of(snapshot, principal), tool))
+    return Explanation(decision=_decision(snapshot, verdicts), layers=verdicts)
+
+
+def _verdicts(snapshot: PolicySnapshot, standing: Standing, tool: ToolId) -> Iterator[LayerVerdict]:
+    return (ask(layer, snapshot, standing, tool) for layer in Layer)
+
+
+def _decision(snapshot: PolicySnapshot, verdicts: Iterable[LayerVerdict]) -> Decision:
+    """Decide: the first layer that denies, and no layer is asked after it.
+
+    When none does, the ceiling's yes is the rule that allows; without one there is no yes.
+    """
+    said: dict[Layer, LayerVerdict] = {}
+    for verdict in verdicts:
+        said[verdict.layer] = verdict
+        if verdict.verdict is Verdict.DENY:
+            return _decided_by(snapshot, verdict)
+    return _decided_by(snapshot, said[Layer.CEILING])
+
+
+def _decided_by(snapshot: PolicySnapshot, verdict: LayerVerdict) -> Decision:
+    return Decision(
+        allowed=verdict.verdict is Verdict.ALLOW,
+        layer=verdict.layer,
+        rule=verdict.rule,
+        reason=verdict.reason,
         revision=snapshot.revision,
     )
-    return Explanation(decision=decision, layers=tuple(verdicts.values()))
 
 
 def roles_that_can(snapshot: PolicySnapshot, tool: ToolId) -> tuple[str, ...]:
     """Return the roles that alone may use *tool*, in the order of the declaration."""
     return tuple(
-        name for name in snapshot.roles if decide(snapshot, _in(snapshot, name), tool).allowed
+        name
+        for name in snapshot.roles
+        if decide(
+            snapshot,
+            Principal(kind=PrincipalKind.ROLE, name=name, tenant=snapshot.tenant, roles=(name,)),
+            tool,
+        ).allowed
+    )
+
+
+def user_roles_that_can(snapshot: PolicySnapshot, tool: ToolId) -> tuple[UserRole, ...]:
+    """Return the user roles that alone may use *tool*."""
+    return tuple(
+        role
+        for role in UserRole
+        if decide(
+            snapshot,
+            Principal(
+                kind=PrincipalKind.USER_ROLE, name=role, tenant=snapshot.tenant, user_roles=(role,)
+            ),
+            tool,
+        ).allowed
+    )
+
+
+def agent_types_that_can(snapshot: PolicySnapshot, tool: ToolId) -> tuple[AgentType, ...]:
+    """Return the agent types that alone may use *tool*."""
+    return tuple(
+        name
+        for name in AgentType
+        if decide(
+            snapshot,
+            Principal(
+                kind=PrincipalKind.AGENT_TYPE, name=name, tenant=snapshot.tenant, agent_type=name
+            ),
+            tool,
+        ).allowed
     )
 
 
@@ -51,7 +116,3 @@ def explains_denials(snapshot: PolicySnapshot, principal: Principal) -> bool:
     return principal.tenant == snapshot.tenant and any(
         snapshot.roles[name].explains_denials for name in principal.roles if name in snapshot.roles
     )
-
-
-def _in(snapshot: PolicySnapshot, role: str) -> Principal:
-    return Principal(kind=PrincipalKind.ROLE, name=role, tenant=snapshot.tenant, roles=(role,))

@@ -10,59 +10,48 @@ star-in-tools           warning   `tools` takes exact names, so a star there is 
 pattern-matches-nothing warning   no offered tool fits the pattern (R16)
 shadowed-allow          warning   the same role's own deny covers the grant
 confusable-servers      warning   names that read alike in `mcp__server__tool`
-granted-to-nobody       info      offered tools that no role may use (R16)
+granted-to-nobody       info      offered tools that no role, user role or agent type may use (R16)
+not-governed-by-roles   warning   a role grants tools of a server that it does not govern (R9)
+role-without-callers    info      a role that no key and no agent has
+                                  (grants, agent types and toolsets: `lint_layers.py`)
 """
 
-import difflib
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from enum import StrEnum
+from collections.abc import Collection, Iterator
+from datetime import datetime
 
 from remit.model.declaration import Declaration
 from remit.model.principals import DEFAULT_TENANT
 from remit.model.roles import Role
 from remit.model.tools import ToolId
-from remit.policy.engine import roles_that_can
+from remit.policy.engine import agent_types_that_can, roles_that_can, user_roles_that_can
+from remit.policy.findings import (
+    Finding,
+    Offered,
+    Severity,
+    did_you_mean,
+    listed,
+    tools_known,
+)
+from remit.policy.lint_layers import layer_findings
 from remit.policy.patterns import Pattern
-from remit.policy.snapshot import compile_snapshot
-
-Offered = Mapping[str, frozenset[str]]
-"""Server to the tools it offers, under the names the declaration uses for them (R30)."""
-
-_NAMES_SHOWN = 20
+from remit.policy.snapshot import Domain, PolicySnapshot, compile_snapshot, domain_of
 
 
-class Severity(StrEnum):
-    """How bad it is: `check` fails on an error alone."""
-
-    ERROR = "error"
-    WARNING = "warning"
-    INFO = "info"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """One thing wrong or suspicious in a declaration.
-
-    Attributes:
-        code: Stable kebab-case name, from the table of this module.
-        message: One line, lower case.
-        path: Where, as a path into the declaration such as `roles.designer.allow[0]`.
-        remedy: What to do about it, one line.
-    """
-
-    code: str
-    severity: Severity = Severity.WARNING
-    message: str
-    path: str
-    remedy: str
-
-
-def lint(declaration: Declaration, offered: Offered) -> tuple[Finding, ...]:
+def lint(
+    declaration: Declaration,
+    offered: Offered,
+    *,
+    now: datetime | None = None,
+    in_use: Collection[str] | None = None,
+) -> tuple[Finding, ...]:
     """Find what is wrong or suspicious, role by role in the order of the declaration.
 
-    What a server that is absent from *offered* may offer is not known, so nothing that depends
-    on it is reported.
+    Args:
+        declaration: What is declared.
+        offered: What servers offer. What a server that is absent may offer is not known, so nothing
+            that depends on it is reported.
+        now: The moment at which grants are judged as ended or not; None to judge none.
+        in_use: The roles that a key or an agent has; None where that is not known.
 
     Raises:
         DeclarationError: A pattern cannot be one (`check_pattern`).
@@ -75,6 +64,9 @@ def lint(declaration: Declaration, offered: Offered) -> tuple[Finding, ...]:
         findings += _unknown_tools(role, offered)
         findings += _idle_patterns(role, declaration, offered)
         findings += _shadowed_grants(role)
+        findings += _wrong_hats(role, declaration)
+        findings += _without_callers(role, declaration, in_use)
+    findings += layer_findings(declaration, offered, now)
     findings += _granted_to_nobody(declaration, offered)
     return tuple(findings)
 
@@ -128,7 +120,7 @@ def _unknown_server(
         severity=severity,
         message=f"role {role.name!r} names server {name!r}, which is not declared",
         path=path,
-        remedy=_did_you_mean(name, declaration.servers, "declare it under 'mcp_servers'"),
+        remedy=did_you_mean(name, declaration.servers, "declare it under 'mcp_servers'"),
     )
 
 
@@ -164,7 +156,7 @@ def _unknown_tools(role: Role, offered: Offered) -> Iterator[Finding]:
                     message=f"role {role.name!r} is granted {name!r}, "
                     f"which server {server!r} does not offer",
                     path=path,
-                    remedy=_did_you_mean(
+                    remedy=did_you_mean(
                         name, offered[server], "remove it, or map it under 'tool_names'"
                     ),
                 )
@@ -178,26 +170,15 @@ def _idle_patterns(role: Role, declaration: Declaration, offered: Offered) -> It
             server = pattern.literal_server
             if server is not None and server not in declaration.servers:
                 yield _unknown_server(role, server, path, Severity.WARNING, declaration)
-            elif (tools := _tools_known(server, declaration, offered)) is None:
+            elif (tools := tools_known(server, declaration, offered)) is None:
                 continue
             elif not any(pattern.matches(tool) for tool in tools):
                 yield Finding(
                     code="pattern-matches-nothing",
                     message=f"{key} {text!r} of role {role.name!r} matches no offered tool",
                     path=path,
-                    remedy=_did_you_mean(text, map(pattern.spell, tools), "correct or remove it"),
+                    remedy=did_you_mean(text, map(pattern.spell, tools), "correct or remove it"),
                 )
-
-
-def _tools_known(
-    server: str | None, declaration: Declaration, offered: Offered
-) -> list[ToolId] | None:
-    """List what a pattern over *server* (None: over any) can meet; None when not all is known."""
-    enabled = (name for name, config in declaration.servers.items() if config.enabled)
-    servers = list(enabled) if server is None else [server]
-    if any(name not in offered for name in servers):
-        return None
-    return [ToolId(name, tool) for name in servers for tool in offered[name]]
 
 
 def _shadowed_grants(role: Role) -> Iterator[Finding]:
@@ -226,31 +207,58 @@ def _shadowed(role: Role, grant: str, path: str, covering: list[bool]) -> Findin
     )
 
 
+def _wrong_hats(role: Role, declaration: Declaration) -> Iterator[Finding]:
+    """Give what a role grants of servers that roles do not govern (R9)."""
+    path = f"roles.{role.name}"
+    literal = [Pattern.parse(text).literal_server for text in role.allow]
+    places = [(f"{path}.tools.{name}", name) for name in role.tools]
+    places += [(f"{path}.allow[{at}]", name) for at, name in enumerate(literal) if name is not None]
+    for place, name in places:
+        config = declaration.servers.get(name)
+        domain = domain_of(name, config.builtin) if config is not None else Domain.ROLES
+        if domain is not Domain.ROLES:
+            yield Finding(
+                code="not-governed-by-roles",
+                message=f"role {role.name!r} grants tools of server {name!r}, "
+                f"which {domain.value} govern, so it grants nothing there",
+                path=place,
+                remedy="remove it; user roles open 'data', and agent types the crew's servers",
+            )
+
+
+def _without_callers(
+    role: Role, declaration: Declaration, in_use: Collection[str] | None
+) -> Iterator[Finding]:
+    # With an issuer of tokens nobody can know who comes in which role.
+    if in_use is not None and role.name not in in_use and not declaration.issuers:
+        yield Finding(
+            code="role-without-callers",
+            severity=Severity.INFO,
+            message=f"no key and no agent has role {role.name!r}",
+            path=f"roles.{role.name}",
+            remedy="give it to a caller, such as by 'remit keys create', or leave it so",
+        )
+
+
 def _granted_to_nobody(declaration: Declaration, offered: Offered) -> Iterator[Finding]:
     snapshot = compile_snapshot(declaration, tenant=DEFAULT_TENANT, revision=0)
     for name, server in declaration.servers.items():
         tools = offered.get(name, frozenset[str]()) if server.enabled else frozenset[str]()
-        idle = [tool for tool in sorted(tools) if not roles_that_can(snapshot, ToolId(name, tool))]
+        idle = [tool for tool in sorted(tools) if not _is_granted(snapshot, ToolId(name, tool))]
         if idle:
             yield Finding(
                 code="granted-to-nobody",
                 severity=Severity.INFO,
                 message=f"no role may use {len(idle)} of the tools of server {name!r}: "
-                + _listed(idle),
+                + listed(idle),
                 path=f"mcp_servers.{name}",
                 remedy="grant them to a role, or leave it so",
             )
 
 
-def _listed(names: list[str]) -> str:
-    shown = ", ".join(names[:_NAMES_SHOWN])
-    more = len(names) - _NAMES_SHOWN
-    return f"{shown} and {more} more" if more > 0 else shown
-
-
-def _did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
-    """Name the nearest of *known*, by letter case first, before what to do *otherwise*."""
-    ordered = sorted(known)
-    same = [known_name for known_name in ordered if known_name.casefold() == name.casefold()]
-    nearest = same or difflib.get_close_matches(name, ordered)
-    return f"did you mean {nearest[0]!r}? otherwise {otherwise}" if nearest else otherwise
+def _is_granted(snapshot: PolicySnapshot, tool: ToolId) -> bool:
+    return bool(
+        roles_that_can(snapshot, tool)
+        or user_roles_that_can(snapshot, tool)
+        or agent_types_that_can(snapshot, tool)
+    )

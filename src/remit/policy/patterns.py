@@ -93,6 +93,17 @@ class Pattern:
         """Whether it has no star, so that it is a tool's spelling itself."""
         return "*" not in self.text
 
+    @property
+    def longest_piece(self) -> tuple[int, str]:
+        """Its longest text between stars, with where that stands: 0 start, -1 end, 1 within.
+
+        Every text that the pattern fits has that piece there. It is never empty, since every
+        pattern holds a slash or `mcp__`.
+        """
+        last = len(self._pieces) - 1
+        at = max(range(len(self._pieces)), key=lambda index: len(self._pieces[index]))
+        return (0 if at == 0 else -1 if at == last else 1), self._pieces[at]
+
     def spell(self, tool: ToolId) -> str:
         """Return *tool* in the spelling that this pattern is written in."""
         return mcp_spelling(tool) if self.is_mcp else str(tool)

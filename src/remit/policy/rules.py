@@ -1,4 +1,9 @@
-"""A list of pattern rules, indexed so that a long list costs no more than a short one."""
+"""A list of pattern rules, indexed so that a long list costs no more than a short one.
+
+Each pattern is kept under its longest literal piece, by where that piece stands: at the start of
+the text, at its end, or somewhere within. A look-up asks for the pieces that the tool's spelling
+has there, so its cost grows with how many lengths of pieces there are, not with how many rules.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,55 +27,101 @@ class PatternRule:
     verdict: LayerVerdict
 
 
+ByPiece = Mapping[str, Sequence[PatternRule]]
+"""The rules kept under each literal piece."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Spelled:
+    """The rules written in one spelling, those with a star by where their piece stands.
+
+    Attributes:
+        literals: Patterns without a star, by their text.
+        starts: Length of the piece, and the rules whose text begins with it.
+        ends: The same for those whose text ends with it.
+        within: Length and first character of the piece, and the other rules.
+    """
+
+    literals: Mapping[str, PatternRule]
+    starts: Sequence[tuple[int, ByPiece]]
+    ends: Sequence[tuple[int, ByPiece]]
+    within: Sequence[tuple[int, str, ByPiece]]
+
+    def candidates(self, text: str) -> list[PatternRule]:
+        """Return every rule that can fit *text*; one may come twice."""
+        found: list[PatternRule] = []
+        if (literal := self.literals.get(text)) is not None:
+            found.append(literal)
+        for length, by_piece in self.starts:
+            found += by_piece.get(text[:length], ())
+        for length, by_piece in self.ends:
+            found += by_piece.get(text[-length:], ())
+        for length, first, by_piece in self.within:
+            at = text.find(first)
+            while at >= 0:
+                found += by_piece.get(text[at : at + length], ())
+                at = text.find(first, at + 1)
+        return found
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PatternRules:
     """A list of pattern rules; order decides only which of several fitting rules is named.
 
     Attributes:
-        literals: Patterns without a star, by their text.
-        by_server: Patterns with a star and a literal server part, by the shelf of that server.
-        anywhere: The rest.
+        reaches_any_server: Whether a pattern of the list names no server literally.
     """
 
-    literals: Mapping[str, PatternRule]
-    by_server: Mapping[str, Sequence[PatternRule]]
-    anywhere: Sequence[PatternRule]
+    reaches_any_server: bool
+    _slashed: _Spelled | None
+    _mcp: _Spelled | None
 
     @classmethod
     def index(cls, rules: Iterable[PatternRule]) -> Self:
         """Build the index over *rules*, given in the order of the list."""
-        literals: dict[str, PatternRule] = {}
-        by_server: dict[str, list[PatternRule]] = {}
-        anywhere: list[PatternRule] = []
-        for rule in rules:
-            if rule.pattern.is_literal:
-                literals.setdefault(rule.pattern.text, rule)
-            elif rule.pattern.literal_server is None:
-                anywhere.append(rule)
-            else:
-                by_server.setdefault(_shelf(rule.pattern.literal_server), []).append(rule)
-        return cls(literals=literals, by_server=by_server, anywhere=anywhere)
+        listed = tuple(rules)
+        return cls(
+            reaches_any_server=any(rule.pattern.literal_server is None for rule in listed),
+            _slashed=_spelled([rule for rule in listed if not rule.pattern.is_mcp]),
+            _mcp=_spelled([rule for rule in listed if rule.pattern.is_mcp]),
+        )
 
     def find(self, tool: ToolId) -> LayerVerdict | None:
         """Return the verdict of the first rule of the list that fits *tool*, or None."""
-        fitting = [
-            rule
-            for rule in (
-                self.literals.get(str(tool)),
-                self.literals.get(mcp_spelling(tool)),
-                _first(self.by_server.get(_shelf(tool.server), ()), tool),
-                _first(self.anywhere, tool),
-            )
-            if rule is not None
-        ]
-        return min(fitting, key=lambda rule: rule.position).verdict if fitting else None
+        rule = self.find_rule(tool)
+        return None if rule is None else rule.verdict
+
+    def find_rule(self, tool: ToolId) -> PatternRule | None:
+        """Return the first rule of the list that fits *tool*, or None."""
+        found = [] if self._slashed is None else self._slashed.candidates(str(tool))
+        if self._mcp is not None:
+            found += self._mcp.candidates(mcp_spelling(tool))
+        if not found:  # the common case, and worth its line on this path
+            return None
+        fitting = [rule for rule in found if rule.pattern.matches(tool)]
+        return min(fitting, key=lambda rule: rule.position, default=None)
 
 
-def _first(rules: Iterable[PatternRule], tool: ToolId) -> PatternRule | None:
-    return next((rule for rule in rules if rule.pattern.matches(tool)), None)
-
-
-def _shelf(server: str) -> str:
-    # `mcp__a__*` fits tool `x` of `a_` as well as tool `_x` of `a` (R15: the text decides), so
-    # servers that differ only in an underscore at the end share a shelf.
-    return server.removesuffix("_")
+def _spelled(rules: Sequence[PatternRule]) -> _Spelled | None:
+    if not rules:
+        return None
+    literals: dict[str, PatternRule] = {}
+    starts: dict[int, dict[str, list[PatternRule]]] = {}
+    ends: dict[int, dict[str, list[PatternRule]]] = {}
+    within: dict[tuple[int, str], dict[str, list[PatternRule]]] = {}
+    for rule in rules:
+        if rule.pattern.is_literal:
+            literals.setdefault(rule.pattern.text, rule)
+            continue
+        at, piece = rule.pattern.longest_piece
+        if at > 0:
+            by_piece = within.setdefault((len(piece), piece[0]), {})
+        else:
+            by_piece = (starts if at == 0 else ends).setdefault(len(piece), {})
+        by_piece.setdefault(piece, []).append(rule)
+    return _Spelled(
+        literals=literals,
+        starts=tuple(starts.items()),
+        ends=tuple(ends.items()),
+        within=tuple((*key, by_piece) for key, by_piece in within.items()),
+    )

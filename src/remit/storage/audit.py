@@ -16,6 +16,7 @@ from sqlalchemy.exc import StatementError
 
 from remit.errors import AuditUnavailable, StorageUnavailable
 from remit.model.events import AuditEvent, AuditQuery
+from remit.storage.chain import ChainReport, verify_chain
 from remit.storage.database import Database
 from remit.storage.events import events_after, find_calls
 from remit.storage.intake import BATCH, Intake, encode_line
@@ -95,6 +96,16 @@ class AuditLog:
         await self._take(self._intake.take_all)
         async with self._database.reading() as connection:
             return await events_after(connection, tenant, seq, limit)
+
+    async def verify(self, tenant: str) -> ChainReport:
+        """Look at every row of *tenant*: is each as it was written, in its place, and none gone?
+
+        Raises:
+            AuditUnavailable: A journal cannot be read, so the answer would be incomplete.
+            StorageUnavailable: The database cannot be used.
+        """
+        await self._take(self._intake.take_all)
+        return await verify_chain(self._database, tenant)
 
     async def flush(self) -> None:
         """Return when everything recorded so far is in the database.

@@ -1,25 +1,40 @@
 """Audit events as rows, and the questions people ask of them."""
 
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from datetime import UTC
 from functools import lru_cache
 from itertools import chain
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Row, Select, exists, func, literal, or_, select, text
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import (
+    ColumnElement,
+    Row,
+    Select,
+    exists,
+    func,
+    insert,
+    literal,
+    or_,
+    select,
+    text,
+)
 from sqlalchemy.engine import Dialect
 from sqlalchemy.exc import StatementError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remit.errors import BadCall
 from remit.model.events import AuditEvent, AuditQuery, EventKind
+from remit.storage.chain import FIELDS, Head, canonical_time, heads_of, row_hash, save_heads
 from remit.storage.tables import JsonText, StorableText, audit_events
 from remit.storage.texts import storable, storable_json
 
-_FIELDS: Final = AuditEvent.__struct_fields__
-_COLUMNS: Final = [audit_events.c[name] for name in _FIELDS]
-_PLACES: Final = "(" + ", ".join("?" * len(_FIELDS)) + ")"
+_COLUMNS: Final = [audit_events.c[name] for name in FIELDS]
+_INSERTED: Final = (*FIELDS, "link", "hash")
+_TENANT: Final = FIELDS.index("tenant")
+_TIME: Final = FIELDS.index("time")
+_MS: Final = FIELDS.index("ms")
+_PLACES: Final = "(" + ", ".join("?" * len(_INSERTED)) + ")"
 _ROWS: Final = (100, 10)
 """Rows in one statement, most first; SQLite takes some 32,000 values in it."""
 
@@ -27,22 +42,46 @@ _ONE_AT_A_TIME: Final = 0x6175646974  # any number that every remit agrees on: "
 
 
 async def insert_events(connection: AsyncConnection, events: Sequence[AuditEvent]) -> None:
-    """Add *events*; one that is there already stays as it is.
+    """Add *events* to the chains of their tenants; one that is there already stays as it is.
+
+    Args:
+        connection: In a write transaction.
+        events: In the order in which they are numbered.
 
     Raises:
         sqlalchemy.exc.StatementError: One of them does not fit the table.
-        OverflowError: Likewise, on SQLite.
+        OverflowError: Likewise.
     """
     if connection.dialect.name == "postgresql":
-        # in turn, so that a row that is seen later never has a lower number: `after` relies on it
+        # in turn, as SQLite's writers are, so that a row that is seen later never has a lower
+        # number (`after` relies on it) and two writers never continue one chain
         await connection.execute(text(f"SELECT pg_advisory_xact_lock({_ONE_AT_A_TIME})"))
+    fresh = await _unknown(connection, events)
+    if not fresh:
+        return
     insertion = _insertion(connection.dialect)
     try:
-        rows = [insertion.bind(event) for event in events]
+        rows = [insertion.values(event) for event in fresh]
     except ValueError as error:
         raise StatementError(str(error), insertion.one, None, error) from error
-    for statement, parameters in insertion.batches(rows):
-        await connection.exec_driver_sql(statement, parameters)
+    heads = await heads_of(connection, {hashed[_TENANT] for _, hashed in rows})
+    parameters = [insertion.link(bound, hashed, heads) for bound, hashed in rows]
+    for statement, batch in insertion.batches(parameters):
+        await connection.exec_driver_sql(statement, batch)
+    await save_heads(connection, heads)
+
+
+async def _unknown(
+    connection: AsyncConnection, events: Sequence[AuditEvent]
+) -> Collection[AuditEvent]:
+    """Return the first event of each id that is not in the table yet."""
+    by_id: dict[str, AuditEvent] = {}
+    for event in events:
+        by_id.setdefault(event.id, event)
+    query = select(audit_events.c.id).where(audit_events.c.id.in_(by_id))
+    for row in (await connection.execute(query)).all():
+        del by_id[row.id]
+    return by_id.values()
 
 
 class _Insertion:
@@ -54,22 +93,35 @@ class _Insertion:
     """
 
     def __init__(self, dialect: Dialect) -> None:
-        insert = postgresql.insert if dialect.name == "postgresql" else sqlite.insert
-        placed = insert(audit_events).values(dict.fromkeys(_FIELDS)).inline()
-        once = placed.on_conflict_do_nothing(index_elements=["id"])
-        self.one = str(once.compile(dialect=dialect, column_keys=list(_FIELDS)))
+        placed = insert(audit_events).values(dict.fromkeys(_INSERTED)).inline()
+        self.one = str(placed.compile(dialect=dialect, column_keys=list(_INSERTED)))
         self._positional = dialect.positional
-        self._binds = [(name, _bind_of(name, dialect)) for name in _FIELDS]
+        self._binds = [(name, *_bind_of(name, dialect)) for name in FIELDS]
         before, _, after = self.one.partition(_PLACES)
         self._many = {rows: before + ", ".join([_PLACES] * rows) + after for rows in _ROWS}
 
-    def bind(self, event: AuditEvent) -> Any:
-        """Return the parameters of one row, as the driver wants them."""
-        values = [
-            value if (value := getattr(event, name)) is None or bind is None else bind(value)
-            for name, bind in self._binds
-        ]
-        return tuple(values) if self._positional else dict(zip(_FIELDS, values, strict=True))
+    def values(self, event: AuditEvent) -> tuple[list[Any], list[Any]]:
+        """Return the values of one row, as the driver wants them and as they are hashed."""
+        bound: list[Any] = []
+        hashed: list[Any] = []
+        for name, bind, is_spelling in self._binds:
+            value = getattr(event, name)
+            sent = value if value is None or bind is None else bind(value)
+            bound.append(sent)
+            hashed.append(sent if is_spelling else value)
+        hashed[_TIME] = canonical_time(event.time.astimezone(UTC))
+        hashed[_MS] = float(event.ms)
+        return bound, hashed
+
+    def link(self, bound: list[Any], hashed: list[Any], heads: dict[str, Head]) -> Any:
+        """Return the parameters of one row as the next of its chain, and make the chain longer."""
+        tenant = hashed[_TENANT]
+        before = heads[tenant]
+        link = before.length + 1
+        head = Head(length=link, hash=row_hash(before.hash, link, hashed))
+        heads[tenant] = head
+        values = (*bound, link, head.hash)
+        return values if self._positional else dict(zip(_INSERTED, values, strict=True))
 
     def batches(self, rows: Sequence[Any]) -> Iterator[tuple[str, Any]]:
         """Give statements and parameters that insert *rows*."""
@@ -87,13 +139,14 @@ class _Insertion:
 _insertion = lru_cache(_Insertion)
 
 
-def _bind_of(name: str, dialect: Dialect) -> Callable[[Any], Any] | None:
+def _bind_of(name: str, dialect: Dialect) -> tuple[Callable[[Any], Any] | None, bool]:
+    """Return what makes a value one for the driver, and whether that is what reading gives back."""
     kind = audit_events.c[name].type
     if isinstance(kind, StorableText):
-        return storable
+        return storable, True
     if isinstance(kind, JsonText):
-        return storable_json
-    return kind.dialect_impl(dialect).bind_processor(dialect)
+        return storable_json, True
+    return kind.dialect_impl(dialect).bind_processor(dialect), False
 
 
 async def find_calls(connection: AsyncConnection, query: AuditQuery) -> Sequence[AuditEvent]:
@@ -175,6 +228,6 @@ def _event_id(given: str) -> str:
 
 
 def _event(row: Row[Any]) -> AuditEvent:
-    values: dict[str, Any] = {name: getattr(row, name) for name in _FIELDS}
+    values: dict[str, Any] = {name: getattr(row, name) for name in FIELDS}
     values["kind"] = EventKind(row.kind)
     return AuditEvent(**values)

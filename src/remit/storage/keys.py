@@ -1,14 +1,16 @@
 """API keys as rows: a hash, never a secret."""
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Row, insert, select, update
+from sqlalchemy import Row, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from remit.errors import Conflict, NotFound
 from remit.model.keys import Key
+from remit.model.principals import UserRole
 from remit.storage.database import Database
 from remit.storage.epochs import bump
 from remit.storage.tables import api_keys
@@ -26,21 +28,9 @@ class Keys:
         Raises:
             Conflict: A key of that name that is not revoked exists.
         """
-        values = {
-            "id": key.id,
-            "name": key.name,
-            "tenant": key.tenant,
-            "secret_hash": key.secret_hash,
-            "roles": list(key.roles),
-            "admin": key.admin,
-            "created": key.created,
-            "expires": key.expires,
-            "revoked": key.revoked,
-            "last_used": key.last_used,
-        }
         try:
             async with self._database.writing() as connection:
-                await connection.execute(insert(api_keys).values(values))
+                await connection.execute(insert(api_keys).values(_values(key)))
                 await bump(connection, key.tenant, "keys")
         except IntegrityError:
             raise Conflict(
@@ -66,7 +56,7 @@ class Keys:
         return [_key(row) for row in rows]
 
     async def revoke(self, tenant: str, name: str, now: datetime) -> Key:
-        """End the key of that name.
+        """End the key of that name, and those that it replaced and that have a while left.
 
         Raises:
             NotFound: No key of that name is in use.
@@ -76,23 +66,70 @@ class Keys:
             .where(
                 api_keys.c.tenant == tenant,
                 api_keys.c.name == name,
-                api_keys.c.revoked.is_(None),
+                or_(api_keys.c.revoked.is_(None), api_keys.c.revoked > now),
             )
             .values(revoked=now)
             .returning(*api_keys.c)
         )
         async with self._database.writing() as connection:
-            row = (await connection.execute(statement)).one_or_none()
-            if row is None:
+            rows = (await connection.execute(statement)).all()
+            if not rows:
                 raise NotFound(f"no key named {name!r} is in use")
             await bump(connection, tenant, "keys")
-        return _key(row)
+        return max(map(_key, rows), key=lambda key: (key.created, key.id))
+
+    async def replace(
+        self, tenant: str, name: str, change: Callable[[Key], Key], end: datetime
+    ) -> Key:
+        """End the key of that name at *end*, and put what *change* makes of it in its place.
+
+        Raises:
+            NotFound: No key of that name is in use.
+            RemitError: What *change* raises; then nothing has changed.
+        """
+        ended = (
+            update(api_keys)
+            .where(
+                api_keys.c.tenant == tenant,
+                api_keys.c.name == name,
+                api_keys.c.revoked.is_(None),
+            )
+            .values(revoked=end)
+            .returning(*api_keys.c)
+        )
+        async with self._database.writing() as connection:
+            row = (await connection.execute(ended)).one_or_none()
+            if row is None:
+                raise NotFound(f"no key named {name!r} is in use")
+            key = change(dataclasses.replace(_key(row), revoked=None))
+            await connection.execute(insert(api_keys).values(_values(key)))
+            await bump(connection, tenant, "keys")
+        return key
 
     async def touch(self, key_id: str, now: datetime) -> None:
         """Note that the key was used; tells nobody, since it changes nothing for anyone."""
         statement = update(api_keys).where(api_keys.c.id == key_id).values(last_used=now)
         async with self._database.writing() as connection:
             await connection.execute(statement)
+
+
+def _values(key: Key) -> dict[str, object]:
+    return {
+        "id": key.id,
+        "name": key.name,
+        "tenant": key.tenant,
+        "secret_hash": key.secret_hash,
+        "roles": list(key.roles),
+        "user_roles": [role.value for role in key.user_roles],
+        "service": key.service,
+        "queries": list(key.queries),
+        "agent": key.agent,
+        "admin": key.admin,
+        "created": key.created,
+        "expires": key.expires,
+        "revoked": key.revoked,
+        "last_used": key.last_used,
+    }
 
 
 def _key(row: Row[Any]) -> Key:
@@ -102,6 +139,10 @@ def _key(row: Row[Any]) -> Key:
         tenant=row.tenant,
         secret_hash=row.secret_hash,
         roles=tuple(row.roles),
+        user_roles=tuple(UserRole(role) for role in row.user_roles),
+        service=row.service,
+        queries=tuple(row.queries),
+        agent=row.agent,
         admin=row.admin,
         created=row.created,
         expires=row.expires,

@@ -3,15 +3,17 @@
 import hashlib
 import json
 import uuid
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final, cast
 
-from sqlalchemy import Row, delete, insert, select
+from sqlalchemy import Row, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from remit.errors import Conflict, NotFound
+from remit.errors import Conflict, NotFound, StorageUnavailable
 from remit.model.principals import DEFAULT_TENANT
 from remit.model.revisions import Revision
 from remit.storage.database import Database
@@ -43,7 +45,7 @@ class Revisions:
 
     async def latest(self, tenant: str) -> Revision | None:
         """Return the current revision, or None before the first."""
-        async with self._database.reading() as connection:
+        async with self._reading() as connection:
             return await _latest(connection, tenant)
 
     async def get_revision(self, tenant: str, number: int) -> Revision:
@@ -53,7 +55,7 @@ class Revisions:
             NotFound: The tenant has no revision of that number.
         """
         query = select(revisions).where(revisions.c.tenant == tenant, revisions.c.number == number)
-        async with self._database.reading() as connection:
+        async with self._reading() as connection:
             row = (await connection.execute(query)).one_or_none()
         if row is None:
             raise NotFound(f"there is no revision {number}")
@@ -66,9 +68,21 @@ class Revisions:
             .where(revisions.c.tenant == tenant)
             .order_by(revisions.c.number.desc())
         )
-        async with self._database.reading() as connection:
+        async with self._reading() as connection:
             rows = (await connection.execute(query)).all()
         return [_revision(row) for row in rows]
+
+    async def last_applied(self, tenant: str) -> Revision | None:
+        """Return the last revision that a file said the same as (R18), or None."""
+        query = (
+            select(revisions)
+            .where(revisions.c.tenant == tenant, revisions.c.from_file)
+            .order_by(revisions.c.number.desc())
+            .limit(1)
+        )
+        async with self._reading() as connection:
+            row = (await connection.execute(query)).one_or_none()
+        return None if row is None else _revision(row)
 
     async def write(
         self,
@@ -78,33 +92,61 @@ class Revisions:
         author: str,
         reason: str,
         now: datetime,
+        from_file: bool = False,
+        after: int | None = None,
     ) -> Revision:
         """Make *document* the current revision; return the current one if it says the same.
 
+        Args:
+            tenant: Whose declaration it is.
+            document: As plain data.
+            author: Who writes it.
+            reason: Why, in a line.
+            now: Aware UTC.
+            from_file: Whether a file says so, which a later file may then replace (R18).
+            after: The number of the revision that has to be the current one, 0 for none yet;
+                None for any.
+
         Raises:
-            Conflict: Others kept writing revisions at the same time.
+            Conflict: Another revision is the current one, or others kept writing revisions.
         """
         digest = digest_of(document)
         for _ in range(_ATTEMPTS):
             try:
                 async with self._database.writing() as connection:
                     latest = await _latest(connection, tenant)
+                    number = 0 if latest is None else latest.number
+                    if after is not None and after != number:
+                        raise Conflict(
+                            f"revision {number} was written meanwhile, after revision {after}"
+                        )
                     if latest is not None and latest.digest == digest:
-                        return latest
+                        return await _with_file(connection, latest, from_file=from_file)
                     revision = Revision(
-                        number=1 if latest is None else latest.number + 1,
+                        number=number + 1,
                         tenant=tenant,
                         document=document,
                         digest=digest,
                         author=author,
                         reason=reason,
                         created=now,
+                        from_file=from_file,
                     )
                     await _insert(connection, revision)
                     return revision
             except IntegrityError:
                 continue  # PostgreSQL: another process took the number first
         raise Conflict("others keep writing revisions: try again")
+
+    @asynccontextmanager
+    async def _reading(self) -> AsyncGenerator[AsyncConnection]:
+        try:
+            async with self._database.reading() as connection:
+                yield connection
+        except ValueError as error:  # what is stored is no JSON: somebody else's hand
+            raise StorageUnavailable(
+                f"a revision in the database {self._database.name} is damaged: {error}"
+            ) from error
 
 
 async def _latest(connection: AsyncConnection, tenant: str) -> Revision | None:
@@ -118,6 +160,18 @@ async def _latest(connection: AsyncConnection, tenant: str) -> Revision | None:
     return None if row is None else _revision(row)
 
 
+async def _with_file(connection: AsyncConnection, latest: Revision, *, from_file: bool) -> Revision:
+    """Note that a file says the same as the current revision, whoever wrote that."""
+    if latest.from_file or not from_file:
+        return latest
+    await connection.execute(
+        update(revisions)
+        .where(revisions.c.tenant == latest.tenant, revisions.c.number == latest.number)
+        .values(from_file=True)
+    )
+    return replace(latest, from_file=True)
+
+
 async def _insert(connection: AsyncConnection, revision: Revision) -> None:
     await connection.execute(
         insert(revisions).values(
@@ -128,6 +182,7 @@ async def _insert(connection: AsyncConnection, revision: Revision) -> None:
             author=revision.author,
             reason=revision.reason,
             created=revision.created,
+            from_file=revision.from_file,
         )
     )
     if revision.tenant == DEFAULT_TENANT:
@@ -168,4 +223,5 @@ def _revision(row: Row[Any]) -> Revision:
         author=row.author,
         reason=row.reason,
         created=row.created,
+        from_file=row.from_file,
     )

@@ -98,6 +98,7 @@ revisions = Table(
     Column("author", StorableText, nullable=False),
     Column("reason", StorableText, nullable=False),
     Column("created", UtcTime, nullable=False),
+    Column("from_file", Boolean, nullable=False, server_default=true()),
 )
 
 agent_mcp_tools = Table(
@@ -119,6 +120,10 @@ api_keys = Table(
     Column("name", StorableText, nullable=False),
     Column("secret_hash", Text, nullable=False),
     Column("roles", JSON, nullable=False),
+    Column("user_roles", JSON, nullable=False),
+    Column("service", Boolean, nullable=False),
+    Column("queries", JSON, nullable=False),
+    Column("agent", StorableText, nullable=False),
     Column("admin", Boolean, nullable=False),
     Column("created", UtcTime, nullable=False),
     Column("expires", UtcTime),
@@ -132,6 +137,25 @@ api_keys = Table(
         sqlite_where=text("revoked IS NULL"),
         postgresql_where=text("revoked IS NULL"),
     ),
+)
+
+agents = Table(
+    "agents",
+    metadata,
+    Column("tenant", StorableText, primary_key=True),
+    Column("id", StorableText, primary_key=True),
+    Column("type", Text, nullable=False),
+    Column("role", StorableText, nullable=False),
+    Column("epic", StorableText, nullable=False),
+    Column("created", UtcTime, nullable=False),
+)
+
+disabled_users = Table(
+    "disabled_users",
+    metadata,
+    Column("tenant", StorableText, primary_key=True),
+    Column("name", StorableText, primary_key=True),
+    Column("since", UtcTime, nullable=False),
 )
 
 epochs = Table(
@@ -178,7 +202,18 @@ audit_events = Table(
     Column("result", JsonText),
     Column("result_size", BigInteger, nullable=False),
     Column("error", StorableText),
+    # the row's place in its tenant's chain and its hash (chain.py)
+    Column("link", BigInteger),
+    Column("hash", Text),
     UniqueConstraint("id", name="audit_events_once"),
     Index("audit_events_of_call", "call_id"),
     sqlite_autoincrement=True,
+)
+
+audit_chain = Table(
+    "audit_chain",
+    metadata,
+    Column("tenant", StorableText, primary_key=True),
+    Column("length", BigInteger, nullable=False),
+    Column("hash", Text, nullable=False),
 )

@@ -1,13 +1,14 @@
 """In-memory stores, which pass the same contract suite as the real ones (`tests/storage`)."""
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
 import msgspec
 
 from remit.errors import AuditUnavailable, BadCall, Conflict, NotFound
+from remit.model.agents import Agent
 from remit.model.events import AuditEvent, AuditQuery, EventKind
 from remit.model.keys import Key
 from remit.model.principals import DEFAULT_TENANT
@@ -172,11 +173,27 @@ class InMemoryKeys:
         Raises:
             NotFound: No key of that name is in use.
         """
-        key = self._in_use(tenant, name)
-        if key is None:
+        ended = [
+            replace(key, revoked=now)
+            for key in self._keys.values()
+            if (key.tenant, key.name) == (tenant, name)
+            and (key.revoked is None or key.revoked > now)
+        ]
+        if not ended:
             raise NotFound(f"no key named {name!r} is in use")
-        self._keys[key.id] = replace(key, revoked=now)
-        return self._keys[key.id]
+        self._keys.update({key.id: key for key in ended})
+        return max(ended, key=lambda key: (key.created, key.id))
+
+    async def replace(
+        self, tenant: str, name: str, change: Callable[[Key], Key], end: datetime
+    ) -> Key:
+        """End the key of that name at *end*, and put what *change* makes of it in its place."""
+        old = self._in_use(tenant, name)
+        if old is None:
+            raise NotFound(f"no key named {name!r} is in use")
+        new = change(old)
+        self._keys |= {old.id: replace(old, revoked=end), new.id: new}
+        return new
 
     async def touch(self, key_id: str, now: datetime) -> None:
         """Note that the key was used."""
@@ -194,6 +211,67 @@ class InMemoryKeys:
         )
 
 
+class InMemoryAgents:
+    """Agents in a dictionary."""
+
+    def __init__(self, *agents: Agent) -> None:
+        self._agents = {(agent.tenant, agent.id): agent for agent in agents}
+
+    async def add(self, agent: Agent) -> None:
+        """Store a new agent.
+
+        Raises:
+            Conflict: An agent of that id exists.
+        """
+        if (agent.tenant, agent.id) in self._agents:
+            raise Conflict(f"an agent {agent.id!r} exists already")
+        self._agents[agent.tenant, agent.id] = agent
+
+    async def change(self, agent: Agent) -> None:
+        """Make the agent of that id what *agent* says; when it was created stays as it is.
+
+        Raises:
+            NotFound: There is none.
+        """
+        old = await self.find(agent.tenant, agent.id)
+        if old is None:
+            raise NotFound(f"there is no agent {agent.id!r}")
+        self._agents[agent.tenant, agent.id] = replace(agent, created=old.created)
+
+    async def find(self, tenant: str, agent_id: str) -> Agent | None:
+        """Return the agent as it is now, or None."""
+        return self._agents.get((tenant, agent_id))
+
+    async def all_agents(self, tenant: str) -> Sequence[Agent]:
+        """Return every agent of *tenant*, by id."""
+        found = [agent for agent in self._agents.values() if agent.tenant == tenant]
+        return sorted(found, key=lambda agent: agent.id)
+
+
+class InMemoryUsers:
+    """Disabled users in a dictionary."""
+
+    def __init__(self) -> None:
+        self._since: dict[tuple[str, str], datetime] = {}
+
+    async def disable(self, tenant: str, name: str, now: datetime) -> None:
+        """Keep a user out; one that is disabled already stays so, since when it was."""
+        self._since.setdefault((tenant, name), now)
+
+    async def enable(self, tenant: str, name: str) -> bool:
+        """Let a user in again; False when it was not disabled."""
+        return self._since.pop((tenant, name), None) is not None
+
+    async def is_disabled(self, tenant: str, name: str) -> bool:
+        """Whether that user is kept out."""
+        return (tenant, name) in self._since
+
+    async def all_disabled(self, tenant: str) -> Mapping[str, datetime]:
+        """Return name to since when, by name."""
+        names = sorted(name for owner, name in self._since if owner == tenant)
+        return {name: self._since[tenant, name] for name in names}
+
+
 class InMemoryRevisions:
     """Revisions in lists."""
 
@@ -203,6 +281,10 @@ class InMemoryRevisions:
     async def latest(self, tenant: str) -> Revision | None:
         """Return the current revision, or None before the first."""
         return next(iter(await self.all_revisions(tenant)), None)
+
+    async def last_applied(self, tenant: str) -> Revision | None:
+        """Return the last revision that a file said the same as (R18), or None."""
+        return next((one for one in await self.all_revisions(tenant) if one.from_file), None)
 
     async def get_revision(self, tenant: str, number: int) -> Revision:
         """Return one revision.
@@ -227,19 +309,31 @@ class InMemoryRevisions:
         author: str,
         reason: str,
         now: datetime,
+        from_file: bool = False,
+        after: int | None = None,
     ) -> Revision:
-        """Make *document* the current revision; return the current one if it says the same."""
+        """Make *document* the current revision; return the current one if it says the same.
+
+        Raises:
+            Conflict: *after* is not the current revision's number, or 0 for none.
+        """
         latest, digest = await self.latest(tenant), digest_of(document)
+        number = 0 if latest is None else latest.number
+        if after is not None and after != number:
+            raise Conflict(f"revision {number} was written meanwhile, after revision {after}")
         if latest is not None and latest.digest == digest:
-            return latest
+            same = replace(latest, from_file=latest.from_file or from_file)
+            self._revisions[tenant][-1] = same
+            return same
         revision = Revision(
-            number=1 if latest is None else latest.number + 1,
+            number=number + 1,
             tenant=tenant,
             document=document,
             digest=digest,
             author=author,
             reason=reason,
             created=now,
+            from_file=from_file,
         )
         self._revisions.setdefault(tenant, []).append(revision)
         return revision

@@ -5,6 +5,7 @@ open_fleet ──▶ one task a server (upstream.py) ──▶ catalogue, swappe
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import anyio
 
@@ -32,16 +33,40 @@ class Fleet:
     """
 
     def __init__(self, servers: Mapping[str, ServerConfig], around: Surroundings) -> None:
+        self._around = around
         self._catalogue = Catalogue()
         self._swapped = anyio.Event()
-        self.upstreams = {
-            name: Upstream(config, around, on_change=self._swap) for name, config in servers.items()
-        }
+        self._servers: Mapping[str, ServerConfig] = {}
+        self.upstreams: Mapping[str, Upstream] = {}
+        self.reconfigure(servers)
 
     @property
     def catalogue(self) -> Catalogue:
         """What is offered now: a value that does not change, replaced when something does."""
         return self._catalogue
+
+    def reconfigure(self, servers: Mapping[str, ServerConfig]) -> None:
+        """Start what is new, retire what is gone, restart what is reached in another way.
+
+        The others keep their connections. Calls under way on a server that is retired may end.
+
+        Args:
+            servers: By name, in the order of the declaration.
+        """
+        before, kept = self.upstreams, dict[str, Upstream]()
+        for name, config in servers.items():
+            upstream, known = before.get(name), self._servers.get(name)
+            if upstream is None or known is None or _reach(known) != _reach(config):
+                upstream = Upstream(config, self._around, on_change=self._swap)
+                self._around.tasks.start_soon(upstream.run)
+            kept[name] = upstream
+        gone = [upstream for name, upstream in before.items() if kept.get(name) is not upstream]
+        moved = bool(before) and list(before) != list(kept)
+        self._servers, self.upstreams = dict(servers), kept
+        for upstream in gone:
+            self._around.tasks.start_soon(upstream.retire)
+        if gone or moved:
+            self._swap()
 
     async def settled(self) -> None:
         """Wait until the first attempt at every server has ended, one way or another."""
@@ -128,7 +153,9 @@ async def open_fleet(
             tasks=tasks,
             pace=pace or Pace(),
         )
-        fleet = Fleet(servers, around)
-        for upstream in fleet.upstreams.values():
-            tasks.start_soon(upstream.run)
-        yield fleet
+        yield Fleet(servers, around)
+
+
+def _reach(config: ServerConfig) -> ServerConfig:
+    """Return what decides how a server is reached; the rest is read anew at every call."""
+    return replace(config, description="", default_access="allow", timeout=0.0, tools={})

@@ -120,6 +120,11 @@ class Pool:
         entry = self._entries.get(key)
         return entry.connection if entry is not None else None
 
+    def close(self) -> None:
+        """Close every connection; one that is being opened is closed as soon as it is."""
+        for entry in self._entries.values():
+            entry.signals.end("was closed")
+
     async def _entry(self, key: Key) -> _Entry:
         """Return the caller's entry, which is then waited for and so cannot be closed."""
         while True:

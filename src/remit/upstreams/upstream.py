@@ -4,6 +4,7 @@ starting ──▶ ready ──▶ starting (lost: the tools stay while one atte
     │          ▲            │
     └──▶ failed ◀───────────┘   the reason is shown; tried again after a pause
 disabled: by the declaration, or since a variable it needs is missing
+retired:  no longer declared so; calls under way end, and then every connection is closed
 """
 
 import asyncio
@@ -11,7 +12,7 @@ import math
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
 from functools import partial
-from typing import Never
+from typing import Final, Never
 
 import anyio
 import structlog
@@ -35,6 +36,11 @@ from remit.upstreams.surroundings import Surroundings
 from remit.upstreams.transcript import Transcript, secrets_of
 
 log = structlog.get_logger(__name__)
+
+NO_LONGER: Final = "is no longer declared, or not in this way"
+
+PARTING: Final = 30.0
+"""Seconds that calls under way have to end when their server is retired."""
 
 
 class Upstream:
@@ -62,6 +68,10 @@ class Upstream:
         self._transcript: Transcript | None = None
         self._relist_note = ""
         self._pool = None if config.is_shared else self._new_pool()
+        self._life = anyio.CancelScope()
+        self._calls = 0
+        self._idle = anyio.Event()
+        self._is_retired = False
         self.settled = anyio.Event()
         self.offer: Offer | None = None
 
@@ -82,7 +92,27 @@ class Upstream:
         )
 
     async def run(self) -> None:
-        """Keep the server connected until cancelled, or until it is clear that it cannot be."""
+        """Keep the server connected until retired, or until it is clear that it cannot be."""
+        with self._life:
+            await self._run()
+
+    async def retire(self, parting: float = PARTING) -> None:
+        """Take no more calls, let those under way end, and close every connection.
+
+        Args:
+            parting: Seconds after which calls still under way fail.
+        """
+        self._is_retired = True
+        if self._calls:
+            with anyio.move_on_after(parting):
+                await self._idle.wait()
+        self._life.cancel()
+        if self._pool is not None:
+            self._pool.close()
+        self._move(ServerState.DISABLED, NO_LONGER)
+        log.info("server retired", server=self._config.name)
+
+    async def _run(self) -> None:
         refusal = self._refusal()
         if refusal is not None:
             self._move(*refusal)
@@ -121,6 +151,7 @@ class Upstream:
         Raises:
             UpstreamError: There is none; the text names the server.
         """
+        self._calls += 1
         try:
             return await self._invoke(
                 tool, arguments=arguments, meta=meta, principal=principal, seconds=timeout
@@ -133,10 +164,16 @@ class Upstream:
                 problem = self._transcript.redacted(problem)
             error.args = (f"server {self._config.name!r} {problem}",)
             raise
+        finally:
+            self._calls -= 1
+            if self._is_retired and not self._calls:
+                self._idle.set()
 
     async def _invoke(
         self, tool: str, *, arguments: bytes, meta: bytes, principal: Principal, seconds: float
     ) -> bytes:
+        if self._is_retired:
+            raise UpstreamUnavailable(NO_LONGER)
         route = self.offer.routes.get(tool) if self.offer is not None else None
         if route is None:
             raise UpstreamUnavailable(self._reason or f"offers no tool {tool!r} now")

@@ -1,0 +1,138 @@
+"""What must hold of an issuer of tokens beyond its types: keys, algorithms, audience."""
+
+import re
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+from remit.admin.complaints import Complaints, Location
+from remit.admin.schema import JwtShape
+from remit.admin.spelling import nearest
+from remit.errors import Problem
+from remit.model.grants import JwtIssuer
+from remit.model.principals import UserRole
+
+PUBLIC_KEY_ALGORITHMS = (
+    *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
+    *("ES256", "ES384", "ES512", "EdDSA", "Ed25519"),
+)
+"""What an issuer with public keys may sign with."""
+
+SECRET_ALGORITHMS = ("HS256",)
+"""What an issuer may sign with whose secret we hold too, and nobody else."""
+
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_SOURCES = ("jwks_url", "jwks_file", "secret_env")
+
+
+def issuer_of(shape: JwtShape) -> JwtIssuer:
+    """Return the issuer that a sound entry states; what was left out has the model's default."""
+    given = shape.model_dump(exclude_unset=True, exclude={"claims", "audience", "algorithms"})
+    return JwtIssuer(
+        **given,
+        audience=tuple(shape.audience),
+        algorithms=tuple(shape.algorithms),
+        claims=shape.claims.model_dump(exclude_unset=True),
+    )
+
+
+def issuer_problems(complaints: Complaints, where: Location, shape: JwtShape) -> Iterator[Problem]:
+    """Give what is wrong with a well-typed issuer."""
+    if not shape.issuer.strip():
+        yield complaints.at(
+            "missing-key", "needs `issuer`: what `iss` must be, to the letter", where=where
+        )
+    if not shape.audience or not all(text.strip() for text in shape.audience):
+        yield complaints.at(
+            "missing-key",
+            "needs `audience`: without it a token meant for somebody else would do",
+            where=where,
+            remedy="write what the issuer puts into `aud` for this gateway",
+        )
+    yield from _source_problems(complaints, where, shape)
+    yield from _algorithm_problems(complaints, where, shape)
+    roles = tuple(role.value for role in UserRole)
+    if shape.default_user_role and shape.default_user_role not in roles:
+        meant = nearest(shape.default_user_role, roles)
+        yield complaints.at(
+            "bad-value",
+            f"must be one of {', '.join(roles)}",
+            where=(*where, "default_user_role"),
+            remedy=f"did you mean {meant!r}?" if meant else "",
+        )
+    for claim, name in shape.claims.model_dump(exclude_unset=True).items():
+        if not name.strip():
+            yield complaints.at("bad-name", "is an empty name", where=(*where, "claims", claim))
+
+
+def repeated_issuers(complaints: Complaints, issuers: list[JwtIssuer]) -> Iterator[Problem]:
+    """Give the entries whose issuer an earlier entry has: a token would have two readings."""
+    seen: set[str] = set()
+    for index, issuer in enumerate(issuers):
+        if issuer.issuer in seen:
+            yield complaints.at(
+                "duplicate-issuer",
+                "repeats an issuer",
+                where=("identity", "jwt", index, "issuer"),
+                remedy="put the audiences of both entries into one",
+            )
+        seen.add(issuer.issuer)
+
+
+def _source_problems(complaints: Complaints, where: Location, shape: JwtShape) -> Iterator[Problem]:
+    ways = [way for way in _SOURCES if str(getattr(shape, way)).strip()]
+    if len(ways) > 1:
+        yield complaints.at(
+            "conflicting-keys",
+            f"has {' and '.join(ways)}, but an issuer's keys come from one place",
+            where=where,
+            remedy="keep one of them",
+        )
+    elif not ways:
+        yield complaints.at(
+            "missing-key", "needs one of `jwks_url`, `jwks_file` and `secret_env`", where=where
+        )
+    elif shape.secret_env and not _VARIABLE.fullmatch(shape.secret_env):
+        yield complaints.at(
+            "bad-value",
+            "must be the name of an environment variable",
+            where=(*where, "secret_env"),
+        )
+    elif shape.jwks_url and (reason := _address_problem(shape)) is not None:
+        yield complaints.at("bad-value", reason, where=(*where, "jwks_url"))
+
+
+def _address_problem(shape: JwtShape) -> str | None:
+    try:
+        parts = urlsplit(shape.jwks_url)
+        is_address = bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_address, parts = False, urlsplit("")
+    if not is_address or parts.scheme not in ("http", "https"):
+        return "must be an address such as https://idp.example/keys"
+    if parts.scheme == "http" and not shape.allow_private_url:
+        return "must begin with https: whoever changes the keys on the way signs tokens"
+    return None
+
+
+def _algorithm_problems(
+    complaints: Complaints, where: Location, shape: JwtShape
+) -> Iterator[Problem]:
+    allowed = SECRET_ALGORITHMS if shape.secret_env else PUBLIC_KEY_ALGORITHMS
+    for index, name in enumerate(shape.algorithms):
+        if name in allowed:
+            continue
+        place = (*where, "algorithms", index)
+        if name in SECRET_ALGORITHMS:
+            message = "needs a secret: without `secret_env` a public key would be taken for one"
+            yield complaints.at("bad-value", message, where=place, remedy="remove it")
+        elif name in PUBLIC_KEY_ALGORITHMS:
+            message = "needs public keys, and this issuer has a secret"
+            yield complaints.at("bad-value", message, where=place, remedy="write HS256")
+        else:
+            meant = nearest(name, allowed)
+            yield complaints.at(
+                "bad-value",
+                "is no algorithm that remit accepts",
+                where=place,
+                remedy=f"did you mean {meant!r}?" if meant else f"accepted: {', '.join(allowed)}",
+            )

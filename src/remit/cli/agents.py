@@ -1,0 +1,132 @@
+"""`remit agents`: the supervised workers that keys can be bound to."""
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+
+from remit.admin.agents import check_agent, get_agent
+from remit.app import open_installation
+from remit.cli.output import ConfigFlag, JsonFlag, as_rows, print_json, print_table, run
+from remit.model.agents import Agent
+from remit.model.principals import DEFAULT_TENANT
+from remit.settings import Settings
+
+agents_app = typer.Typer(help="Register, change and list agents.", no_args_is_help=True)
+
+IdArgument = Annotated[str, typer.Argument(metavar="ID", help="The id the agent is known by.")]
+
+EpicFlag = Annotated[
+    str | None, typer.Option("--epic", metavar="EPIC", help="The epic that it works on.")
+]
+
+
+@agents_app.command()
+def create(
+    agent_id: IdArgument,
+    *,
+    type_name: Annotated[
+        str,
+        typer.Option("--type", metavar="TYPE", help="SUPERVISOR, ORCHESTRATOR or WORKER."),
+    ],
+    role: Annotated[
+        str | None,
+        typer.Option("--role", metavar="ROLE", help="The squad role that it also acts in."),
+    ] = None,
+    epic: EpicFlag = None,
+    config: ConfigFlag = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Register an agent; `remit keys create NAME --agent ID` then gives it a key."""
+    agent = run(lambda: _create(Settings.read(config), agent_id, type_name, role, epic))
+    _show(agent, "is registered", as_json)
+
+
+@agents_app.command()
+def change(
+    agent_id: IdArgument,
+    *,
+    type_name: Annotated[
+        str | None, typer.Option("--type", metavar="TYPE", help="Its new type.")
+    ] = None,
+    role: Annotated[
+        str | None, typer.Option("--role", metavar="ROLE", help="Its new role; '' for none.")
+    ] = None,
+    epic: EpicFlag = None,
+    config: ConfigFlag = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Change an agent; its keys follow within 2 seconds. What is not given stays."""
+    agent = run(lambda: _change(Settings.read(config), agent_id, type_name, role, epic))
+    _show(agent, "is changed", as_json)
+
+
+@agents_app.command("list")
+def list_agents(config: ConfigFlag = None, as_json: JsonFlag = False) -> None:
+    """Show every agent."""
+    entries = [_entry(agent) for agent in run(lambda: _all(Settings.read(config)))]
+    if as_json:
+        print_json(entries)
+        return
+    columns = ("id", "type", "role", "epic", "created")
+    print_table(
+        columns, as_rows(entries, columns), empty="no agents: make one with `remit agents create`"
+    )
+
+
+async def _create(
+    settings: Settings, agent_id: str, type_name: str, role: str | None, epic: str | None
+) -> Agent:
+    async with open_installation(settings, author="") as installation:
+        agent = check_agent(
+            agent_id,
+            tenant=DEFAULT_TENANT,
+            type_name=type_name,
+            now=datetime.now(UTC),
+            role=role or "",
+            epic=epic or "",
+            roles=installation.policy.declaration.roles,
+        )
+        await installation.agents.add(agent)
+        return agent
+
+
+async def _change(
+    settings: Settings, agent_id: str, type_name: str | None, role: str | None, epic: str | None
+) -> Agent:
+    async with open_installation(settings, author="") as installation:
+        old = await get_agent(installation.agents, DEFAULT_TENANT, agent_id)
+        agent = check_agent(
+            agent_id,
+            tenant=DEFAULT_TENANT,
+            type_name=old.type.value if type_name is None else type_name,
+            now=old.created,
+            role=old.role if role is None else role,
+            epic=old.epic if epic is None else epic,
+            roles=installation.policy.declaration.roles,
+        )
+        await installation.agents.change(agent)
+        return agent
+
+
+async def _all(settings: Settings) -> list[Agent]:
+    async with open_installation(settings, author="") as installation:
+        return list(await installation.agents.all_agents(DEFAULT_TENANT))
+
+
+def _show(agent: Agent, what: str, as_json: bool) -> None:
+    if as_json:
+        print_json(_entry(agent))
+    else:
+        also = f", {agent.role}" if agent.role else ""
+        typer.echo(f"agent {agent.id!r} ({agent.type.value}{also}) {what}")
+
+
+def _entry(agent: Agent) -> dict[str, object]:
+    return {
+        "id": agent.id,
+        "type": agent.type.value,
+        "role": agent.role or None,
+        "epic": agent.epic or None,
+        "created": agent.created.isoformat(timespec="seconds"),
+    }

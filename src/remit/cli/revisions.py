@@ -1,0 +1,144 @@
+"""`remit revisions`, `rollback` and `export`: the history of the declaration (R18)."""
+
+import os
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from remit.admin.changes import document_changes
+from remit.admin.revisions import as_yaml, roll_back
+from remit.admin.secret_files import write_secret
+from remit.app import open_state
+from remit.cli.output import ConfigFlag, JsonFlag, as_rows, fail, print_json, print_table, run
+from remit.errors import NotFound, StartupError
+from remit.model.principals import DEFAULT_TENANT
+from remit.model.revisions import Revision
+from remit.settings import Settings
+from remit.storage.revisions import Revisions
+
+COLUMNS = ("number", "time", "author", "reason", "digest")
+
+NumberArgument = Annotated[int, typer.Argument(metavar="N", min=1, help="Which revision.")]
+MaybeNumber = Annotated[
+    int | None,
+    typer.Argument(metavar="[N]", min=1, help="Which revision; the current one if none."),
+]
+
+
+def revisions(
+    number: Annotated[
+        int | None, typer.Argument(metavar="[N]", min=1, help="Show this one and what it changed.")
+    ] = None,
+    config: ConfigFlag = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Show the declaration's history, newest first, or one revision of it."""
+    settings = Settings.read(config)
+    if number is None:
+        found = run(lambda: _all(settings))
+        entries = [_entry(revision) for revision in found]
+        if as_json:
+            print_json(entries)
+        else:
+            rows = [{**entry, "digest": str(entry["digest"])[:12]} for entry in entries]
+            print_table(COLUMNS, as_rows(rows, COLUMNS), empty="nothing was declared yet")
+        return
+    one, before = run(lambda: _with_the_one_before(settings, number))
+    if as_json:
+        print_json({**_entry(one), "document": one.document})
+        return
+    for key, value in _entry(one).items():
+        typer.echo(f"{key}: {value}")
+    for change in document_changes({} if before is None else before.document, one.document):
+        typer.echo(str(change))
+
+
+def rollback(
+    number: NumberArgument,
+    reason: Annotated[str, typer.Option("--reason", help="Why, in a line.")] = "",
+    config: ConfigFlag = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Make what revision N says the current revision again, as a new one.
+
+    The file stays as it is: it is refused until it says the same, or is applied with --replace.
+    """
+    settings = Settings.read(config)
+    written = run(lambda: _roll_back(settings, number, reason))
+    if as_json:
+        print_json(_entry(written))
+    else:
+        typer.echo(f"revision {written.number} says what revision {number} said, and is in force")
+
+
+def export(
+    number: MaybeNumber = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Instead of printing it.")
+    ] = None,
+    config: ConfigFlag = None,
+) -> None:
+    """Write the current declaration, or that of revision N, as YAML that `apply` takes."""
+    settings = Settings.read(config)
+    text = as_yaml(run(lambda: _one(settings, number)).document)
+    if output is None:
+        typer.echo(text, nl=False)
+        return
+    beside = output.with_name(f".{output.name}.{os.getpid()}")
+    try:
+        write_secret(beside, text)
+        beside.replace(output)
+    except (OSError, StartupError) as error:
+        beside.unlink(missing_ok=True)
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        fail(f"cannot write {str(output)!r}: {why}")
+
+
+async def _all(settings: Settings) -> Sequence[Revision]:
+    async with open_state(settings) as database:
+        return await Revisions(database).all_revisions(DEFAULT_TENANT)
+
+
+async def _one(settings: Settings, number: int | None) -> Revision:
+    async with open_state(settings) as database:
+        store = Revisions(database)
+        if number is not None:
+            return await store.get_revision(DEFAULT_TENANT, number)
+        latest = await store.latest(DEFAULT_TENANT)
+        if latest is None:
+            raise NotFound("nothing was declared yet: `remit apply FILE` or `remit serve` does")
+        return latest
+
+
+async def _with_the_one_before(settings: Settings, number: int) -> tuple[Revision, Revision | None]:
+    async with open_state(settings) as database:
+        store = Revisions(database)
+        one = await store.get_revision(DEFAULT_TENANT, number)
+        if number == 1:
+            return one, None
+        return one, await store.get_revision(DEFAULT_TENANT, number - 1)
+
+
+async def _roll_back(settings: Settings, number: int, reason: str) -> Revision:
+    async with open_state(settings) as database:
+        return await roll_back(
+            Revisions(database),
+            DEFAULT_TENANT,
+            number,
+            author="cli",
+            reason=reason or f"rollback to revision {number}",
+            now=datetime.now(UTC),
+        )
+
+
+def _entry(revision: Revision) -> dict[str, object]:
+    return {
+        "number": revision.number,
+        "time": revision.created.astimezone(UTC).isoformat(timespec="seconds"),
+        "author": revision.author,
+        "reason": revision.reason,
+        "digest": revision.digest,
+    }

@@ -1,0 +1,170 @@
+"""`remit test`: does the policy still say what it is meant to say?"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from remit.admin.authority import Authority
+from remit.admin.changes import known_tools
+from remit.admin.policy_tests import Result, read_cases, run_cases, uncovered_rules
+from remit.app import Installation, open_installation
+from remit.cli.output import (
+    EXIT_NO,
+    EXIT_USAGE,
+    ConfigFlag,
+    JsonFlag,
+    counted,
+    fail,
+    print_json,
+    run,
+)
+from remit.cli.subjects import find_subject
+from remit.errors import DeclarationError, Problem
+from remit.model.principals import DEFAULT_TENANT, Principal
+from remit.policy.snapshot import compile_snapshot
+from remit.settings import Settings
+from remit.upstreams.names import Names
+
+FOLDER = "policy-tests"
+"""Where tests are looked for, beside the declaration."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What became of all cases.
+
+    Attributes:
+        uncovered: Rules that no case reached, each with where it is declared.
+    """
+
+    results: Sequence[Result]
+    uncovered: Sequence[tuple[str, str, int]]
+
+    @property
+    def failures(self) -> Sequence[Result]:
+        """The cases that did not end as expected."""
+        return [result for result in self.results if not result.passed]
+
+    def to_json(self) -> dict[str, object]:
+        """Return the shape of `--json`."""
+        return {
+            "summary": {
+                "cases": len(self.results),
+                "passed": len(self.results) - len(self.failures),
+                "failed": len(self.failures),
+                "uncovered": len(self.uncovered),
+            },
+            "failures": [_failure(result) for result in self.failures],
+            "uncovered": [
+                {"rule": rule, "file": file, "line": line} for rule, file, line in self.uncovered
+            ],
+        }
+
+
+def policy_test(
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[FILE]...", help=f"Default: {FOLDER}/*.yaml beside the declaration."
+        ),
+    ] = None,
+    config: ConfigFlag = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Run policy tests: files of cases {as, tool, args, expect: allow|deny, rule}.
+
+    Shows failures and the rules that no case reaches. Exit status 1 on a failure.
+    """
+    settings = Settings.read(config)
+    chosen = files or sorted((settings.config.parent / FOLDER).glob("*.y*ml"))
+    if not chosen:
+        where = settings.config.parent / FOLDER
+        fail(f"there are no tests in {str(where)!r}: write some, or name a file", EXIT_USAGE)
+    report = run(lambda: _tested(settings, chosen))
+    if as_json:
+        print_json(report.to_json())
+    else:
+        _print(report)
+    if report.failures:
+        raise typer.Exit(EXIT_NO)
+
+
+async def _tested(settings: Settings, files: Sequence[Path]) -> Report:
+    cases = [case for file in files for case in read_cases(file)]
+    if not cases:
+        raise DeclarationError(
+            [Problem(code="no-cases", message="there is no case in these files")]
+        )
+    async with open_installation(settings, author="") as installation:
+
+        async def subject(text: str) -> Principal | None:
+            return await _subject(installation, text)
+
+        loaded = installation.loaded
+        results = await run_cases(cases, await _authority(installation), subject)
+        return Report(
+            results=results,
+            uncovered=[
+                (rule, loaded.file, loaded.positions.get(rule, 0))
+                for rule in uncovered_rules(loaded.declaration, results)
+            ],
+        )
+
+
+async def _authority(installation: Installation) -> Authority:
+    """Return what answers: servers that this version leaves out count as declared.
+
+    What is tested is the policy, not what can be started here.
+    """
+    loaded, policy = installation.loaded, installation.policy
+    servers = {**loaded.declaration.servers, **loaded.left_out}
+    declaration = replace(loaded.declaration, servers=servers)
+    seen = {tool.id for tool in await installation.seen.all_tools(DEFAULT_TENANT)}
+    snapshot = compile_snapshot(
+        declaration, tenant=DEFAULT_TENANT, revision=policy.revision, now=datetime.now(UTC)
+    )
+    return Authority(snapshot, Names.build(seen | known_tools(declaration)), seen)
+
+
+async def _subject(installation: Installation, text: str) -> Principal | None:
+    """Return the caller that *text* means; what it lacks is said on standard error."""
+    try:
+        return await find_subject(installation, text)
+    except typer.Exit:
+        return None
+
+
+def _print(report: Report) -> None:
+    for result in report.failures:
+        typer.echo(str(result))
+    for rule, file, line in report.uncovered:
+        where = f"{file}:{line}: " if line else ""
+        typer.echo(f"{where}no case reaches {rule}")
+    typer.echo(
+        f"{counted(len(report.results), 'case')}, {len(report.failures)} failed,"
+        f" {counted(len(report.uncovered), 'rule')} uncovered"
+    )
+
+
+def _failure(result: Result) -> dict[str, object]:
+    case, decision = result.case, result.decision
+    return {
+        "file": case.file,
+        "line": case.line,
+        "as": case.subject,
+        "tool": case.tool,
+        "expected": {"decision": case.expect, "rule": case.rule},
+        "got": None
+        if decision is None
+        else {
+            "decision": "allow" if decision.allowed else "deny",
+            "layer": decision.layer.value,
+            "rule": decision.rule,
+            "reason": decision.reason,
+        },
+        "problem": result.problem,
+    }

@@ -1,0 +1,75 @@
+"""`remit users`: people come with a token of their issuer; here they can be kept out."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+
+from remit.app import open_installation
+from remit.cli.output import (
+    EXIT_USAGE,
+    ConfigFlag,
+    JsonFlag,
+    as_rows,
+    fail,
+    print_json,
+    print_table,
+    run,
+)
+from remit.identity.claims import is_name
+from remit.model.principals import DEFAULT_TENANT
+from remit.settings import Settings
+
+users_app = typer.Typer(help="Keep users out, and let them in again.", no_args_is_help=True)
+
+NameArgument = Annotated[
+    str, typer.Argument(metavar="NAME", help="The subject of the user's token (`sub`).")
+]
+
+
+@users_app.command()
+def disable(name: NameArgument, config: ConfigFlag = None) -> None:
+    """Refuse a user's tokens, whoever issued them; in force within 2 seconds."""
+    if not is_name(name):
+        fail(f"{name[:80]!r} can be no user's name", EXIT_USAGE)
+    run(lambda: _disable(Settings.read(config), name))
+    typer.echo(f"user {name!r} is disabled; a running gateway refuses it within 2 s")
+
+
+@users_app.command()
+def enable(name: NameArgument, config: ConfigFlag = None) -> None:
+    """Accept a disabled user's tokens again."""
+    if not run(lambda: _enable(Settings.read(config), name)):
+        fail(f"user {name!r} is not disabled")
+    typer.echo(f"user {name!r} is enabled")
+
+
+@users_app.command("list")
+def list_users(config: ConfigFlag = None, as_json: JsonFlag = False) -> None:
+    """Show every disabled user."""
+    found = run(lambda: _all(Settings.read(config)))
+    entries: list[dict[str, object]] = [
+        {"name": name, "disabled": since.isoformat(timespec="seconds")}
+        for name, since in found.items()
+    ]
+    if as_json:
+        print_json(entries)
+        return
+    columns = ("name", "disabled")
+    print_table(columns, as_rows(entries, columns), empty="no user is disabled")
+
+
+async def _disable(settings: Settings, name: str) -> None:
+    async with open_installation(settings, author="") as installation:
+        await installation.users.disable(DEFAULT_TENANT, name, datetime.now(UTC))
+
+
+async def _enable(settings: Settings, name: str) -> bool:
+    async with open_installation(settings, author="") as installation:
+        return await installation.users.enable(DEFAULT_TENANT, name)
+
+
+async def _all(settings: Settings) -> Mapping[str, datetime]:
+    async with open_installation(settings, author="") as installation:
+        return await installation.users.all_disabled(DEFAULT_TENANT)

@@ -1,0 +1,114 @@
+"""From the claims of a verified token to a principal (R5, R6, R11, S4.3).
+
+Which claim holds what is the issuer's to say (`claims`); a name is looked up as it stands, then as
+a dotted path. Whatever has an unexpected shape gives nothing; the two lists of servers, which can
+also close something, refuse the token instead.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Final, cast
+
+from remit.identity.tokens import CredentialRefused
+from remit.model.grants import JwtIssuer
+from remit.model.principals import (
+    DEFAULT_TENANT,
+    Principal,
+    PrincipalKind,
+    ServerPolicy,
+    UserRole,
+)
+
+LONGEST_NAME: Final = 256
+"""Characters of a subject, tenant, role or group."""
+
+_ABSENT: Final = object()
+_ALLOW, _DENY, _ADMIN = "mcpServerAllowIds", "mcpServerDenyIds", "isAdmin"
+
+
+def principal_from(claims: Mapping[str, object], issuer: JwtIssuer, expires: datetime) -> Principal:
+    """Return the user that a verified token speaks of; always a user, whatever `sub` says (R6).
+
+    Raises:
+        CredentialRefused: Subject, tenant or server lists are not what they must be.
+    """
+    is_admin = claims.get(_ADMIN) is True
+    return Principal(
+        kind=PrincipalKind.USER,
+        name=_name(claims.get("sub"), "sub"),
+        tenant=_tenant(claims, issuer),
+        roles=_texts(_claim(claims, issuer, "roles")),
+        user_roles=_user_roles(claims, issuer),
+        groups=_texts(_claim(claims, issuer, "groups")),
+        servers=_servers(claims, admin=is_admin),
+        issuer=issuer.issuer,
+        admin=is_admin,
+        expires=expires,
+    )
+
+
+def _claim(claims: Mapping[str, object], issuer: JwtIssuer, wanted: str) -> object:
+    path = issuer.claims.get(wanted, wanted)
+    if path in claims:
+        return claims[path]
+    found: object = claims
+    for step in path.split("."):
+        if not isinstance(found, dict) or step not in found:
+            return _ABSENT
+        found = cast("Mapping[str, object]", found)[step]
+    return found
+
+
+def _tenant(claims: Mapping[str, object], issuer: JwtIssuer) -> str:
+    tenant = _claim(claims, issuer, "tenant")
+    return DEFAULT_TENANT if tenant is _ABSENT else _name(tenant, "tenant")
+
+
+def _user_roles(claims: Mapping[str, object], issuer: JwtIssuer) -> tuple[UserRole, ...]:
+    claim = _claim(claims, issuer, "user_roles")
+    # The default is for tokens that say nothing; what is said and wrong stays nothing (R11).
+    names = _texts(issuer.default_user_role if claim is _ABSENT else claim)
+    return tuple(role for role in UserRole if role.value in names)
+
+
+def _servers(claims: Mapping[str, object], *, admin: bool) -> ServerPolicy | None:
+    if not any(name in claims for name in (_ALLOW, _DENY, _ADMIN)):
+        return None
+    return ServerPolicy(
+        allow=_server_names(claims, _ALLOW), deny=_server_names(claims, _DENY), admin=admin
+    )
+
+
+def _server_names(claims: Mapping[str, object], name: str) -> frozenset[str]:
+    value = claims.get(name, [])
+    if not isinstance(value, list):
+        raise CredentialRefused(f"{name} is no list")
+    names = cast("Sequence[object]", value)
+    if not all(isinstance(entry, str) for entry in names):
+        raise CredentialRefused(f"{name} holds something but texts")
+    return frozenset(cast("Sequence[str]", names))
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    """Return a text, or a list of texts, as names; anything else is none at all."""
+    if isinstance(value, str):
+        value = [value]
+    if not isinstance(value, list):
+        return ()
+    entries = cast("Sequence[object]", value)
+    if not all(isinstance(entry, str) for entry in entries):
+        return ()
+    names = dict.fromkeys(cast("Sequence[str]", entries))
+    # The record joins roles with commas.
+    return tuple(name for name in names if is_name(name) and "," not in name)
+
+
+def _name(value: object, claim: str) -> str:
+    if not isinstance(value, str) or not is_name(value):
+        raise CredentialRefused(f"{claim} is no printable text of 1 to {LONGEST_NAME} characters")
+    return value
+
+
+def is_name(text: str) -> bool:
+    """Whether *text* does as the name of a user, a tenant, a role or a group."""
+    return 0 < len(text) <= LONGEST_NAME and text.isprintable() and text == text.strip()

@@ -1,0 +1,276 @@
+"""Users by JSON Web Token: whose it is, whether it holds, and until when.
+
+    read strictly → issuer → algorithm → audience, times → signature → principal
+
+The cheap checks come first, so that no network is asked about a token that could not hold anyway.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Final, Protocol, cast
+
+import anyio
+import structlog
+from joserfc.jwk import Key, OctKey
+
+from remit.identity.claims import principal_from
+from remit.identity.jwks import REFRESH_EVERY, Keys, KeySource, VerificationKey
+from remit.identity.jwks_fetch import FileKeys, UrlKeys
+from remit.identity.tokens import CredentialRefused, Token, is_signed, read_token
+from remit.model.grants import JwtIssuer
+from remit.model.principals import Principal
+
+log = structlog.get_logger(__name__)
+
+ASYMMETRIC: Final = (
+    "RS256", "RS384", "RS512", "PS256", "PS384", "PS512",
+    "ES256", "ES384", "ES512", "EdDSA", "Ed25519",
+)  # fmt: skip
+"""Algorithms that an issuer with public keys may use; all of them unless it lists some."""
+
+WITH_SECRET: Final = ("HS256",)
+"""The algorithms of an issuer with a secret, and only of such a one."""
+
+LEAST_SECRET: Final = 32
+"""Bytes of a secret (RFC 7518 §3.2)."""
+
+URL_EVERY: Final = 30.0
+FILE_EVERY: Final = 1.0
+"""Seconds between two looks for newer keys, at a URL and in a file."""
+
+_LAST_SECOND: Final = 253_370_764_800  # the year 9999
+
+
+class Source(Protocol):
+    """Where the keys of an issuer come from."""
+
+    keys: Keys
+
+    async def known(self) -> Keys:
+        """Return the keys, asking for them if that was never done."""
+        ...
+
+    async def renewed(self, seen: Keys) -> Keys:
+        """Return the keys after a look for newer ones than *seen*, if one is due."""
+        ...
+
+    async def refresh(self) -> None:
+        """Drop what was withdrawn."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerifiedToken:
+    """A token that was verified.
+
+    Attributes:
+        ends: When it holds no more, the leeway included.
+    """
+
+    principal: Principal
+    ends: datetime
+
+    def holds_at(self, now: datetime) -> bool:
+        """Whether it may be used at *now*."""
+        return now < self.ends
+
+
+class Issuers:
+    """The issuers in force: those that are declared, and our own.
+
+    Gives the same object while nothing changes.
+    """
+
+    def __init__(
+        self, declared: Callable[[], Sequence[JwtIssuer]], own: Sequence[JwtIssuer]
+    ) -> None:
+        self._declared = declared
+        self._own = own
+        self._last: Sequence[JwtIssuer] = ()
+        self._all: Sequence[JwtIssuer] = own
+
+    def __call__(self) -> Sequence[JwtIssuer]:
+        """Return them all."""
+        declared = self._declared()
+        if declared is not self._last:
+            self._last, self._all = declared, (*declared, *self._own)
+        return self._all
+
+
+class _Trusted:
+    """One issuer with its keys."""
+
+    def __init__(self, issuer: JwtIssuer, source: Source) -> None:
+        self.issuer = issuer
+        self.source = source
+        allowed = WITH_SECRET if issuer.secret_env else ASYMMETRIC
+        self.algorithms = tuple(a for a in issuer.algorithms or allowed if a in allowed)
+
+
+class JwtVerifier:
+    """Verifies the tokens of the issuers in force.
+
+    Attributes:
+        generation: Counts changes of issuers and keys; what was verified under another number is
+            to be verified anew.
+    """
+
+    def __init__(
+        self,
+        issuers: Callable[[], Sequence[JwtIssuer]],
+        *,
+        folder: Path,
+        environ: Mapping[str, str],
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        open_source: Callable[[JwtIssuer, Callable[[], None]], Source] | None = None,
+    ) -> None:
+        """Ask nobody yet.
+
+        Args:
+            issuers: Those in force; asked for every token, so a change needs no restart.
+            folder: What a relative `jwks_file` is relative to.
+            environ: Where `secret_env` is looked up.
+            now: The time, aware UTC.
+            open_source: Gives the keys of an issuer; by default as it is declared.
+        """
+        self.generation = 0
+        self._issuers = issuers
+        self._folder = folder
+        self._environ = environ
+        self._now = now
+        self._open = open_source or self._declared_source
+        self._known: Sequence[JwtIssuer] = ()
+        self._trusted: Sequence[_Trusted] = ()
+
+    async def __call__(self, text: str) -> VerifiedToken:
+        """Return whose token it is, and until when it holds.
+
+        Raises:
+            CredentialRefused: It does not hold; the reason is for the log.
+        """
+        self.look_for_changes()
+        token = read_token(text)
+        claimed = token.claims.get("iss")
+        trusted = [each for each in self._trusted if each.issuer.issuer == claimed]
+        refused = CredentialRefused("no such issuer")
+        for each in trusted:  # several entries may share an issuer
+            try:
+                return await self._verify(token, each)
+            except CredentialRefused as error:
+                refused = error
+        raise refused
+
+    def look_for_changes(self) -> None:
+        """Take up the issuers that are in force now."""
+        issuers = self._issuers()
+        if issuers is self._known:
+            return
+        kept = {id(each.issuer): each for each in self._trusted}
+        self._trusted = [
+            kept.get(id(issuer)) or _Trusted(issuer, self._open(issuer, self._count))
+            for issuer in issuers
+        ]
+        self._known = issuers
+        self._count()
+
+    async def keep_fresh(self) -> None:
+        """Renew all keys now and then, until cancelled, so that withdrawn ones are dropped."""
+        while True:
+            await anyio.sleep(REFRESH_EVERY)
+            for each in list(self._trusted):
+                await each.source.refresh()
+
+    async def _verify(self, token: Token, trusted: _Trusted) -> VerifiedToken:
+        issuer = trusted.issuer
+        if token.algorithm not in trusted.algorithms:
+            raise CredentialRefused("an algorithm that the issuer may not use")
+        _check_audience(token.claims.get("aud"), issuer.audience)
+        ends = _check_times(token.claims, self._now(), issuer.leeway)
+        principal = principal_from(token.claims, issuer, ends)
+        keys = await trusted.source.known()
+        if not is_signed(token, _candidates(keys, token), trusted.algorithms):
+            newer = await trusted.source.renewed(keys)
+            if newer is keys or not is_signed(token, _candidates(newer, token), trusted.algorithms):
+                raise CredentialRefused("no key of the issuer made the signature")
+        return VerifiedToken(principal=principal, ends=ends)
+
+    def _count(self) -> None:
+        self.generation += 1
+
+    def _declared_source(self, issuer: JwtIssuer, changed: Callable[[], None]) -> Source:
+        if issuer.secret_env:
+            return _Fixed(_secret_keys(issuer, self._environ.get(issuer.secret_env, "")))
+        if issuer.jwks_file:
+            load, every = FileKeys(self._folder / issuer.jwks_file), FILE_EVERY
+        else:
+            load = UrlKeys(issuer.jwks_url, allow_private=issuer.allow_private_url)
+            every = URL_EVERY
+        return KeySource(load, issuer=issuer.issuer, every=every, changed=changed)
+
+
+class _Fixed:
+    """Keys that never change."""
+
+    def __init__(self, keys: Keys) -> None:
+        self.keys = keys
+
+    async def known(self) -> Keys:
+        """Return them."""
+        return self.keys
+
+    async def renewed(self, seen: Keys) -> Keys:
+        """Return the same, whatever was *seen*."""
+        return seen
+
+    async def refresh(self) -> None:
+        """Do nothing."""
+
+
+def _secret_keys(issuer: JwtIssuer, secret: str) -> Keys:
+    if len(secret.encode()) < LEAST_SECRET:
+        log.warning(
+            "tokens of an issuer are refused: its secret is missing or too short",
+            issuer=issuer.issuer,
+            variable=issuer.secret_env,
+            least_bytes=LEAST_SECRET,
+        )
+        return ()
+    return (VerificationKey(kid=None, key=OctKey.import_key(secret.encode())),)
+
+
+def _candidates(keys: Keys, token: Token) -> Iterable[Key]:
+    """Return the keys that may have made the signature: a key and a token may both have no id."""
+    return [each.key for each in keys if None in (each.kid, token.kid) or each.kid == token.kid]
+
+
+def _check_audience(claim: object, wanted: Sequence[str]) -> None:
+    held = cast("Sequence[object]", claim) if isinstance(claim, list) else [claim]
+    if not any(audience in held for audience in wanted):
+        raise CredentialRefused("meant for another audience")
+
+
+def _check_times(claims: Mapping[str, object], now: datetime, leeway: float) -> datetime:
+    """Return when the token ends, the leeway included."""
+    seconds, ends = now.timestamp(), _seconds(claims, "exp")
+    if ends is None:
+        raise CredentialRefused("without an end: exp is absent")
+    if seconds >= ends + leeway:
+        raise CredentialRefused("expired")
+    for name in ("nbf", "iat"):
+        begins = _seconds(claims, name)
+        if begins is not None and begins > seconds + leeway:
+            raise CredentialRefused(f"not yet: {name} is to come")
+    return datetime.fromtimestamp(ends, UTC) + timedelta(seconds=leeway)
+
+
+def _seconds(claims: Mapping[str, object], name: str) -> float | None:
+    if name not in claims:
+        return None
+    value = claims[name]
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise CredentialRefused(f"{name} is no number")
+    if abs(value) > _LAST_SECOND:  # also Infinity, which 1e999 reads as
+        raise CredentialRefused(f"{name} is beyond the calendar")
+    return float(value)

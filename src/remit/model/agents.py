@@ -1,0 +1,42 @@
+"""An agent: a supervised worker, bound to its own key (R5)."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from remit.model.principals import AgentType, Principal, PrincipalKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agent:
+    """A registered agent, as it is now; its keys follow every change of it.
+
+    Attributes:
+        id: Unique in its tenant.
+        role: The squad role it also acts in, or empty.
+        epic: The epic it works on, or empty.
+    """
+
+    id: str
+    tenant: str
+    type: AgentType
+    role: str = ""
+    epic: str = ""
+    created: datetime
+
+    @property
+    def principal(self) -> Principal:
+        """The caller that holds one of its keys: two hats, each with its own domain (R9)."""
+        return Principal(
+            kind=PrincipalKind.AGENT,
+            name=self.id,
+            tenant=self.tenant,
+            agent_type=self.type,
+            roles=(self.role,) if self.role else (),
+        )
+
+
+def may_act_for(principal: Principal, agent: Agent) -> bool:
+    """Whether *principal* is the agent itself, or a SUPERVISOR of its tenant (R26)."""
+    if principal.kind is not PrincipalKind.AGENT or principal.tenant != agent.tenant:
+        return False
+    return principal.name == agent.id or principal.agent_type is AgentType.SUPERVISOR

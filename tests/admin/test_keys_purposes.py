@@ -1,0 +1,181 @@
+"""What a key may be for, and how it is given a new secret (R5, R9)."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from remit.admin.agents import LONGEST_EPIC, check_agent, get_agent
+from remit.admin.keys import LONGEST_OVERLAP, MadeKey, make_key, rotate_key
+from remit.errors import BadCall, NotFound, Unauthenticated
+from remit.identity.authenticate import Authenticator
+from remit.model.agents import Agent
+from remit.model.principals import AgentType, PrincipalKind, UserRole
+from remit.model.roles import Role
+from remit.testing.fakes import InMemoryAgents, InMemoryKeys
+
+NOON = datetime(2026, 11, 27, 12, 0, tzinfo=UTC)
+ROLES = {name: Role(name=name) for name in ("tech_lead", "designer")}
+WORKER = Agent(id="w1", tenant="default", type=AgentType.WORKER, created=NOON)
+
+
+async def made(store: InMemoryKeys, **purpose: Any) -> MadeKey:
+    return await make_key(store, "ci", tenant="default", now=NOON, roles=ROLES, **purpose)
+
+
+async def test_a_role_and_a_user_role_go_together() -> None:
+    # R9: each governs its own domain
+    new = await made(InMemoryKeys(), role="designer", user_role="developer")
+
+    assert new.key.roles == ("designer",)
+    assert new.key.user_roles == (UserRole.DEVELOPER,)
+
+
+async def test_a_service_key_may_be_limited_to_queries() -> None:
+    new = await made(InMemoryKeys(), service=True, queries=["q1", "q2", "q1"])
+
+    assert (new.key.service, new.key.queries) == (True, ("q1", "q2"))
+
+
+async def test_an_agents_key_opens_the_door_as_that_agent() -> None:
+    store = InMemoryKeys()
+    new = await made(store, agent=WORKER)
+
+    authenticate = Authenticator(store, agents=InMemoryAgents(WORKER), now=lambda: NOON)
+    principal = await authenticate(new.text)
+
+    assert (principal.kind, principal.subject) == (PrincipalKind.AGENT, "agent:w1")
+
+
+@pytest.mark.parametrize(
+    "purpose",
+    [
+        {"role": "designer", "admin": True},
+        {"role": "designer", "service": True},
+        {"role": "designer", "agent": WORKER},
+        {"user_role": "admin", "service": True},
+        {"user_role": "admin", "admin": True},
+        {"agent": WORKER, "admin": True},
+        {"service": True, "agent": WORKER},
+    ],
+    ids=" and ".join,
+)
+async def test_other_purposes_stand_alone(purpose: dict[str, Any]) -> None:
+    store = InMemoryKeys()
+
+    with pytest.raises(BadCall, match="only a role and a user role go together"):
+        await made(store, **purpose)
+
+    assert await store.all_keys("default") == []
+
+
+async def test_only_a_service_key_is_limited_to_queries() -> None:
+    with pytest.raises(BadCall, match="add --service"):
+        await made(InMemoryKeys(), role="designer", queries=["q1"])
+    with pytest.raises(BadCall, match="a query's id is"):
+        await made(InMemoryKeys(), service=True, queries=["q\n1"])
+
+
+async def test_an_unknown_user_role_is_answered_with_those_that_there_are() -> None:
+    with pytest.raises(BadCall, match="one of user, admin, data, developer, not 'Admin'"):
+        await made(InMemoryKeys(), user_role="Admin")
+
+
+async def test_a_rotated_key_keeps_everything_but_its_secret() -> None:
+    store = InMemoryKeys()
+    old = await made(store, role="designer", expires=NOON + timedelta(days=9))
+    later = NOON + timedelta(hours=1)
+
+    new = await rotate_key(store, "ci", tenant="default", now=later)
+
+    assert new.text != old.text
+    assert new.key == replace(
+        old.key, id=new.key.id, secret_hash=new.key.secret_hash, created=later
+    )
+    authenticate = Authenticator(store, now=lambda: later)
+    assert (await authenticate(new.text)).roles == ("designer",)
+    with pytest.raises(Unauthenticated):
+        await authenticate(old.text)
+
+
+async def test_the_old_secret_holds_as_long_as_the_overlap_says() -> None:
+    store = InMemoryKeys()
+    old = await made(store, role="designer")
+    await rotate_key(store, "ci", tenant="default", now=NOON, overlap=60)
+
+    for seconds, holds in ((0, True), (59, True), (60, False)):
+        moment = NOON + timedelta(seconds=seconds)
+        authenticate = Authenticator(store, now=lambda moment=moment: moment)
+        try:
+            await authenticate(old.text)
+        except Unauthenticated:
+            assert not holds
+        else:
+            assert holds
+
+
+@pytest.mark.parametrize("overlap", [-1.0, LONGEST_OVERLAP + 1, float("inf"), float("nan")])
+async def test_an_overlap_is_no_way_to_keep_a_key_for_ever(overlap: float) -> None:
+    store = InMemoryKeys()
+    old = await made(store, role="designer")
+
+    with pytest.raises(BadCall, match="an overlap is 0 to"):
+        await rotate_key(store, "ci", tenant="default", now=NOON, overlap=overlap)
+
+    assert await store.all_keys("default") == [old.key]
+
+
+async def test_what_has_ended_cannot_be_rotated() -> None:
+    store = InMemoryKeys()
+    await made(store, role="designer", expires=NOON + timedelta(seconds=1))
+
+    with pytest.raises(BadCall, match="has expired: revoke it"):
+        await rotate_key(store, "ci", tenant="default", now=NOON + timedelta(seconds=1))
+    await store.revoke("default", "ci", NOON)
+    with pytest.raises(NotFound):
+        await rotate_key(store, "ci", tenant="default", now=NOON)
+
+
+def checked(agent_id: str = "w1", **changes: Any) -> Agent:
+    plain: dict[str, Any] = {"tenant": "default", "type_name": "WORKER", "now": NOON}
+    words: dict[str, Any] = {**plain, "roles": ROLES, **changes}
+    return check_agent(agent_id, **words)
+
+
+def test_an_agent_is_what_the_words_say() -> None:
+    agent = checked("w-1.a_b", type_name="orchestrator", role="designer", epic="E 1")
+
+    assert agent == Agent(
+        id="w-1.a_b",
+        tenant="default",
+        type=AgentType.ORCHESTRATOR,
+        role="designer",
+        epic="E 1",
+        created=NOON,
+    )
+
+
+@pytest.mark.parametrize("agent_id", ["", "-a", "a b", "a:b", "é", "a\n", "a" * 65])
+def test_an_id_that_does_not_do_is_refused(agent_id: str) -> None:
+    with pytest.raises(BadCall, match="an agent's id is"):
+        checked(agent_id)
+
+
+def test_types_roles_and_epics_are_checked() -> None:
+    with pytest.raises(BadCall, match="one of SUPERVISOR, ORCHESTRATOR, WORKER, not 'BOSS'"):
+        checked(type_name="BOSS")
+    with pytest.raises(NotFound, match="declared roles: designer, tech_lead"):
+        checked(role="desinger")
+    with pytest.raises(BadCall, match="an epic is"):
+        checked(epic="e" * (LONGEST_EPIC + 1))
+    with pytest.raises(BadCall, match="an epic is"):
+        checked(epic="e\n")
+
+
+async def test_an_agent_that_does_not_exist_is_answered_with_those_that_do() -> None:
+    store = InMemoryAgents(WORKER)
+
+    assert await get_agent(store, "default", "w1") == WORKER
+    with pytest.raises(NotFound, match="there is no agent 'w2'; agents: w1"):
+        await get_agent(store, "default", "w2")

@@ -1,0 +1,138 @@
+"""audit export and audit verify: the record leaves remit whole, and tampering shows."""
+
+import csv
+import io
+import json
+import sqlite3
+from collections.abc import Generator
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+import anyio
+import pytest
+import structlog
+import typer.testing
+
+from remit.cli.audit import PAGE
+from remit.cli.main import app
+from remit.model.events import AuditEvent
+from remit.storage.database import default_url, open_database
+from remit.storage.events import insert_events
+from remit.testing.fakes import sample_event
+
+MANY = PAGE * 2 + 7
+
+
+@pytest.fixture(autouse=True)
+def loggers() -> Generator[None]:
+    """Undo what a command sets up for its own process."""
+    yield
+    structlog.reset_defaults()
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    path = tmp_path / "remit.yaml"
+    path.write_text('version: "1.0"\n')
+    return path
+
+
+def remit(config: Path, *arguments: str, status: int = 0) -> str:
+    result = typer.testing.CliRunner().invoke(app, ["audit", *arguments, "--config", str(config)])
+    assert result.exit_code == status, result.output
+    return result.output
+
+
+def record(config: Path, *events: AuditEvent) -> None:
+    async def insert() -> None:
+        async with (
+            open_database(default_url(config.parent)) as database,
+            database.writing() as connection,
+        ):
+            await insert_events(connection, events)
+
+    anyio.run(insert)
+
+
+def test_everything_is_exported_as_lines_of_json_page_by_page(config: Path) -> None:
+    events = [sample_event(number) for number in range(MANY)]
+    record(config, *events)
+
+    lines = [json.loads(line) for line in remit(config, "export").splitlines()]
+
+    assert [line["id"] for line in lines] == [event.call_id for event in reversed(events)]
+    assert lines[0]["tool"] == "git_status"
+    assert len(remit(config, "export", "--limit", str(PAGE + 1)).splitlines()) == PAGE + 1
+
+
+def test_what_is_exported_can_be_chosen_as_in_a_search(config: Path) -> None:
+    late = datetime(2026, 11, 28, tzinfo=UTC)
+    record(
+        config,
+        sample_event(1, tool="git_push", decision="deny", role="a,b"),
+        sample_event(2, tool="git_push", time=late),
+        sample_event(3, principal="key:other"),
+    )
+
+    def ids(*arguments: str) -> list[str]:
+        return [json.loads(line)["id"] for line in remit(config, "export", *arguments).splitlines()]
+
+    assert ids("--tool", "git_push") == ["call-2", "call-1"]
+    assert ids("--decision", "deny") == ids("--role", "b") == ["call-1"]
+    assert ids("--since", "2026-11-28T00:00") == ["call-2"]
+    assert ids("--principal", "key:other", "--text", "status") == ["call-3"]
+    assert ids("--code", "NONE") == []
+
+
+def test_csv_has_a_header_and_no_cell_that_a_spreadsheet_would_run(config: Path) -> None:
+    formulas = ["=cmd|'/c calc'!A0", "+1", "-1", "@x", "\tx"]
+    error = 'a "b", c\nd'
+    record(config, *(sample_event(n, tool=text, error=error) for n, text in enumerate(formulas)))
+
+    rows = list(csv.DictReader(io.StringIO(remit(config, "export", "--format", "csv"), newline="")))
+
+    assert [row["tool"] for row in reversed(rows)] == [f"'{text}" for text in formulas]
+    assert rows[0]["error"] == 'a "b", c\nd'
+    assert rows[0]["arguments"] == '{"repository":"."}'
+
+
+def test_a_file_is_private_and_there_only_when_it_is_whole(config: Path, tmp_path: Path) -> None:
+    record(config, sample_event(1))
+    output = tmp_path / "record.jsonl"
+
+    assert "1 call written to" in remit(config, "export", "--output", str(output))
+    assert json.loads(output.read_text())["id"] == "call-1"
+    assert output.stat().st_mode & 0o777 == 0o600
+    missing = tmp_path / "no" / "folder"
+    assert "cannot write" in remit(config, "export", "-o", str(missing), status=1)
+    assert {path.name for path in tmp_path.iterdir()} == {"remit.yaml", ".remit", "record.jsonl"}
+
+
+def test_a_whole_record_verifies_with_its_count_and_last_hash(config: Path) -> None:
+    assert remit(config, "verify") == "OK: 0 rows, the last one's hash is -\n"
+    record(config, *(sample_event(number) for number in range(3)))
+
+    told = json.loads(remit(config, "verify", "--json"))
+
+    assert (told["ok"], told["rows"], told["broken"]) == (True, 3, None)
+    assert remit(config, "verify") == f"OK: 3 rows, the last one's hash is {told['hash']}\n"
+
+
+def test_a_record_that_was_tampered_with_names_the_row(config: Path) -> None:
+    events = [sample_event(number) for number in range(1, 6)]
+    record(config, *events)
+    with closing(sqlite3.connect(config.parent / ".remit" / "remit.db")) as database, database:
+        database.execute("UPDATE audit_events SET principal = 'key:innocent' WHERE seq = 3")
+
+    told = json.loads(remit(config, "verify", "--json", status=1))
+
+    assert (told["ok"], told["rows"]) == (False, 2)
+    assert told["broken"] == {
+        "kind": "changed",
+        "seq": 3,
+        "id": events[2].id,
+        "number": 3,
+        "message": f"row 3 (event {events[2].id}) was changed: it does not fit its hash",
+    }
+    assert remit(config, "verify", status=1).startswith("BROKEN: row 3 (event ")

@@ -1,0 +1,157 @@
+"""How the commands about callers are used, and misused: one line and a status, no traceback."""
+
+import json
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+import structlog
+import typer.testing
+
+from remit.cli.main import app
+
+DOCUMENT = """\
+mcp_servers: {tools: {url: "https://tools.example.test/mcp"}}
+roles: {worker: {allow: ["tools/*"]}}
+"""
+
+
+@pytest.fixture(autouse=True)
+def loggers() -> Generator[None]:
+    """Undo what a command sets up for its own process."""
+    yield
+    structlog.reset_defaults()
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    path = tmp_path / "remit.yaml"
+    path.write_text(DOCUMENT)
+    return path
+
+
+def remit(config: Path, *arguments: str) -> typer.testing.Result:
+    return typer.testing.CliRunner().invoke(app, [*arguments, "--config", str(config)])
+
+
+@pytest.mark.parametrize(
+    ("subject", "status", "said"),
+    [
+        ("user:bob", 1, "without the claims of a token"),
+        ("user-role:data", 1, ""),
+        ("agent-type:WORKER", 1, ""),
+        ("role:worker", 0, ""),
+        ("agent:w9", 2, "no agent 'w9' is known; agents: none"),
+        ("user-role:boss", 2, "user roles: user, admin, data, developer"),
+        ("agent-type:BOSS", 2, "agent types: SUPERVISOR, ORCHESTRATOR, WORKER"),
+        ("role:boss", 2, "declared roles: worker"),
+        ("key:nobody", 2, "no key 'nobody' holds"),
+        ("member:x", 2, "write role:NAME, user:NAME"),
+        ("user:", 2, "is no subject"),
+        ("worker", 2, "is no subject"),
+    ],
+)
+def test_each_spelling_of_a_subject_is_understood(
+    subject: str, status: int, said: str, config: Path
+) -> None:
+    done = remit(config, "explain", "--as", subject, "tools/work")
+
+    assert (done.exit_code, said in done.stderr) == (status, True)
+
+
+def test_an_agent_and_its_key_are_the_same_caller(config: Path) -> None:
+    remit(config, "agents", "create", "w1", "--type", "WORKER", "--role", "worker")
+    remit(config, "keys", "create", "w1-key", "--agent", "w1")
+
+    for subject in ("agent:w1", "key:w1-key"):
+        assert remit(config, "explain", "--as", subject, "tools/work").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        ("keys create k", 2, "say what the key is for"),
+        ("keys create k --role worker --admin", 2, "only a role and a user role"),
+        ("keys create k --role worker --query q", 2, "add --service"),
+        ("keys create k --agent w9", 1, "there is no agent 'w9'"),
+        ("keys create k --user-role boss", 1, "a user role is one of"),
+        ("keys rotate k", 1, "no key named 'k' is in use"),
+        ("agents create w1 --type BOSS", 1, "SUPERVISOR, ORCHESTRATOR, WORKER"),
+        ("agents change w1", 1, "there is no agent 'w1'"),
+        ("users disable \u0007", 2, "can be no user's name"),
+        ("users enable ann", 1, "'ann' is not disabled"),
+        ("token issue --sub \u0007", 2, "does not do as the name"),
+        ("token issue --sub a --expires 2020-01-01", 1, "already have expired"),
+    ],
+)
+def test_a_wrong_use_ends_with_one_line(
+    arguments: str, status: int, said: str, config: Path
+) -> None:
+    done = remit(config, *arguments.split(" "))
+
+    assert (done.exit_code, done.stderr.count("\n")) == (status, 1)
+    assert done.stderr.startswith("error: ")
+    assert said in done.stderr
+    assert done.stdout == ""
+
+
+def test_a_disabled_user_can_do_nothing(config: Path) -> None:
+    remit(config, "users", "disable", "ann")
+
+    done = remit(config, "explain", "--as", "user:ann", "tools/work")
+
+    assert (done.exit_code, "`remit users enable ann`" in done.stderr) == (1, True)
+
+
+def test_a_list_of_keys_says_what_each_is_for(config: Path) -> None:
+    remit(config, "agents", "create", "w1", "--type", "WORKER")
+    for name, purpose in {
+        "ci": "--role worker --user-role data",
+        "report": "--service --query q1 --query q2",
+        "w1-key": "--agent w1",
+        "root": "--admin",
+    }.items():
+        remit(config, "keys", "create", name, *purpose.split(" "))
+    remit(config, "keys", "rotate", "w1-key", "--overlap", "60")
+
+    shown = remit(config, "keys", "list").stdout
+
+    for words in (
+        "role worker, user role data",
+        "service, query q1, query q2",
+        "agent w1",
+        "administration",
+        "ending",
+    ):
+        assert words in shown
+
+
+def test_a_token_for_a_role_that_nobody_declared_is_made_with_a_note(config: Path) -> None:
+    done = remit(config, "token", "issue", "--sub", "dev", "--role", "boss")
+
+    assert done.exit_code == 0
+    assert done.stdout.count(".") == 2
+    assert "'boss' in roles is unknown here" in done.stderr
+
+
+def test_a_key_file_that_is_no_key_is_not_overwritten(config: Path) -> None:
+    path = config.parent / ".remit" / "token-issuer.jwk"
+    path.parent.mkdir()
+    path.write_text("{}")
+
+    done = remit(config, "token", "issue", "--sub", "dev")
+
+    assert (done.exit_code, path.read_text()) == (3, "{}")
+    assert "remove it to have it made anew" in done.stderr
+
+
+def test_who_can_names_agents_and_their_keys(config: Path) -> None:
+    remit(config, "agents", "create", "w1", "--type", "WORKER", "--role", "worker")
+    remit(config, "agents", "create", "w2", "--type", "WORKER")
+    for agent in ("w1", "w2"):
+        remit(config, "keys", "create", f"{agent}-key", "--agent", agent)
+    remit(config, "keys", "rotate", "w1-key", "--overlap", "60")
+
+    found = json.loads(remit(config, "who-can", "tools/work", "--json").stdout)
+
+    assert (found["agents"], found["keys"]) == (["w1"], ["w1-key"])

@@ -1,0 +1,214 @@
+"""Users, agents and service keys at the one entry (R5, R6, R17), and what the log tells of them."""
+
+import tracemalloc
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+import structlog.testing
+from tests.identity.conftest import NOON, Setting
+
+from remit.errors import StorageUnavailable, Unauthenticated
+from remit.identity.api_keys import KeyText, hash_secret
+from remit.identity.authenticate import Authenticator, principal_of
+from remit.model.agents import Agent, may_act_for
+from remit.model.keys import Key
+from remit.model.principals import AgentType, Principal, PrincipalKind, UserRole
+from remit.testing.fakes import InMemoryKeys, InMemoryUsers
+
+TEXT = KeyText("abcd2345", "a-secret-that-nobody-guesses")
+WORKER = Agent(
+    id="w1", tenant="default", type=AgentType.WORKER, role="designer", epic="E1", created=NOON
+)
+
+
+def key(**changes: object) -> Key:
+    plain = Key(
+        id=TEXT.id,
+        name="ci",
+        tenant="default",
+        secret_hash=hash_secret(TEXT.secret),
+        created=NOON - timedelta(days=1),
+    )
+    return replace(plain, **changes)
+
+
+class FailingUsers(InMemoryUsers):
+    """Users that cannot be looked up."""
+
+    async def is_disabled(self, tenant: str, name: str) -> bool:
+        raise StorageUnavailable(f"the database is away for {tenant}/{name}")
+
+
+async def is_refused(authenticate: Authenticator, credential: str) -> bool:
+    try:
+        await authenticate(credential)
+    except Unauthenticated:
+        return True
+    return False
+
+
+async def test_a_disabled_user_is_refused_once_what_was_remembered_is_forgotten(
+    setting: Setting,
+) -> None:
+    # R17
+    authenticate = setting.authenticator()
+    token = setting.token()
+    await authenticate(token)
+    await setting.users.disable("default", "ann", NOON)
+    await setting.users.disable("default", "bob", NOON)
+    authenticate.forget()
+
+    assert await is_refused(authenticate, token)
+    assert not await is_refused(authenticate, setting.token({"sub": "eve"}))
+    assert not await is_refused(authenticate, setting.token({"sub": "bob", "tenant": "acme"}))
+    await setting.users.enable("default", "ann")
+    assert not await is_refused(authenticate, token)
+
+
+async def test_a_store_of_users_that_cannot_be_read_opens_no_door(setting: Setting) -> None:
+    setting.users = FailingUsers()
+
+    with pytest.raises(StorageUnavailable):
+        await setting.authenticator()(setting.token())
+
+
+async def test_a_remembered_token_ends_when_it_says(setting: Setting) -> None:
+    authenticate = setting.authenticator()
+    token = setting.token({"exp": setting.at(10)})
+    principal = await authenticate(token)
+    assert principal.expires == NOON + timedelta(seconds=40)
+
+    setting.now = NOON + timedelta(seconds=39)
+    await authenticate(token)
+    setting.now = NOON + timedelta(seconds=40)
+
+    assert await is_refused(authenticate, token)
+
+
+async def test_without_issuers_no_token_holds(setting: Setting) -> None:
+    assert await is_refused(Authenticator(setting.keys), setting.token())
+
+
+async def test_an_agents_key_is_the_agent_as_it_is_now(setting: Setting) -> None:
+    setting.keys = InMemoryKeys(key(agent="w1"))
+    await setting.agents.add(WORKER)
+    authenticate = setting.authenticator()
+
+    before = await authenticate(TEXT.reveal())
+    changed = replace(WORKER, type=AgentType.ORCHESTRATOR, role="")
+    await setting.agents.change(changed)
+    authenticate.forget()
+    after = await authenticate(TEXT.reveal())
+
+    assert before == Principal(
+        kind=PrincipalKind.AGENT,
+        name="w1",
+        agent_type=AgentType.WORKER,
+        roles=("designer",),
+    )
+    assert (after.agent_type, after.roles) == (AgentType.ORCHESTRATOR, ())
+
+
+async def test_a_key_of_an_agent_that_does_not_exist_is_refused(setting: Setting) -> None:
+    setting.keys = InMemoryKeys(key(agent="w1"))
+    await setting.agents.add(replace(WORKER, tenant="acme"))
+
+    assert await is_refused(setting.authenticator(), TEXT.reveal())
+    assert await is_refused(Authenticator(setting.keys), TEXT.reveal())
+
+
+def test_an_agents_key_without_its_agent_has_no_power() -> None:
+    nobody = principal_of(key(agent="w1", roles=("designer",)))
+
+    assert nobody == Principal(kind=PrincipalKind.AGENT, name="w1")
+
+
+def test_a_principal_wears_every_hat_of_its_key() -> None:
+    held = key(roles=("designer",), user_roles=(UserRole.DATA,), expires=NOON)
+    limited = key(service=True, queries=("q1",))
+
+    hats = principal_of(held)
+
+    assert (hats.roles, hats.user_roles, hats.expires) == (("designer",), (UserRole.DATA,), NOON)
+    assert (principal_of(limited).service, principal_of(limited).queries) == (True, ("q1",))
+
+
+@pytest.mark.parametrize("leave", [0, 60])
+async def test_a_replaced_key_holds_until_its_overlap_ends(leave: int, setting: Setting) -> None:
+    end = NOON + timedelta(seconds=leave)
+    setting.keys = InMemoryKeys(key(revoked=end))
+    authenticate = setting.authenticator()
+
+    assert await is_refused(authenticate, TEXT.reveal()) is (leave == 0)
+    setting.now = end
+    assert await is_refused(authenticate, TEXT.reveal())
+
+
+def test_an_agent_acts_for_itself_and_a_supervisor_for_those_of_its_tenant() -> None:
+    # R26
+    other = replace(WORKER, id="w2")
+    boss = replace(WORKER, id="s1", type=AgentType.SUPERVISOR)
+
+    assert may_act_for(WORKER.principal, WORKER)
+    assert not may_act_for(WORKER.principal, other)
+    assert may_act_for(boss.principal, other)
+    assert not may_act_for(replace(boss, tenant="acme").principal, other)
+    assert not may_act_for(Principal(kind=PrincipalKind.USER, name="w1"), WORKER)
+    assert not may_act_for(Principal(kind=PrincipalKind.KEY, name="w1"), WORKER)
+
+
+async def test_the_log_tells_why_beside_a_hash_and_nothing_of_the_credential(
+    setting: Setting,
+) -> None:
+    setting.keys = InMemoryKeys(key())
+    credentials = {
+        setting.token({"sub": "annabel", "exp": setting.at(-100)}): "expired",
+        setting.token({"aud": "elsewhere"}): "meant for another audience",
+        KeyText(TEXT.id, "wrong").reveal(): "an unknown key, or a wrong secret",
+        "garbage": "neither a key nor a token",
+    }
+
+    with structlog.testing.capture_logs() as logged:
+        for credential in credentials:
+            assert await is_refused(setting.authenticator(), credential)
+
+    assert [entry["reason"] for entry in logged] == list(credentials.values())
+    assert {entry["log_level"] for entry in logged} == {"debug"}
+    assert {len(entry["hash"]) for entry in logged} == {12}
+    for credential in credentials:
+        for part in (*credential.split("."), "annabel", "elsewhere", "wrong_", TEXT.id):
+            assert part not in repr(logged)
+
+
+async def test_ten_thousand_random_credentials_leave_no_trace_in_memory(setting: Setting) -> None:
+    setting.keys = InMemoryKeys(key())
+    authenticate = setting.authenticator()
+    await authenticate(TEXT.reveal())
+    await authenticate(setting.token())
+    content = setting.token().rpartition(".")[0]
+
+    async def attack(numbers: range) -> None:
+        for number in numbers:
+            assert await is_refused(authenticate, f"rmt_{number}_guess")
+            assert await is_refused(authenticate, f"{content}.{number:08d}")
+
+    with structlog.testing.capture_logs():
+        await attack(range(200))
+    tracemalloc.start()
+    try:
+        before = tracemalloc.take_snapshot()
+        for start in range(0, 10_000, 1000):
+            with structlog.testing.capture_logs():
+                await attack(range(start, start + 1000))
+        after = tracemalloc.take_snapshot()
+    finally:
+        tracemalloc.stop()
+
+    kept = [
+        change
+        for change in after.compare_to(before, "filename")
+        if "remit/identity" in change.traceback[0].filename
+    ]
+    assert sum(change.size_diff for change in kept) < 100_000
+    assert setting.issuer.fetches == 2
