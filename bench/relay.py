@@ -85,12 +85,12 @@ def make_key(folder: Path, config: Path) -> str:
 
 def wait_until_offered(target: Target) -> None:
     """Return when the gateway relays a call, since it answers before its servers are up."""
-    meta = {
+    meta: dict[str, object] = {
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {},
     }
-    params = {"name": target.tool, "arguments": {"text": "ready"}, "_meta": meta}
-    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    params: dict[str, object] = {"name": target.tool, "arguments": {"text": "ready"}, "_meta": meta}
+    body: dict[str, object] = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
     headers = dict(line.split(": ", 1) for line in target.headers) | {
         "content-type": "application/json",
         "accept": "application/json, text/event-stream",
