@@ -16,6 +16,7 @@ from remit.app import Gateway
 from remit.cli.demo.clients import HANDSHAKE, LATEST, DemoClient, Reply, open_client
 from remit.cli.demo.scene import ASSISTANT, Scene, remote_log
 from remit.cli.explain import open_authority
+from remit.model.decisions import Verdict
 from remit.model.events import AuditQuery
 from remit.model.principals import DEFAULT_TENANT, Principal, PrincipalKind
 from remit.model.servers import ServerState
@@ -148,9 +149,9 @@ def _show_explanation(stage: Stage, authority: Authority) -> None:
     stage.console.print("  [dim]$ remit explain --as role:designer git/git_commit[/]")
     for verdict in answer.explanation.layers:
         colour = {"allow": "green", "deny": "red"}.get(verdict.verdict.value, "dim")
+        said = verdict.rule if verdict.verdict is Verdict.ALLOW and verdict.rule else verdict.reason
         stage.console.print(
-            f"    {verdict.layer.value:<8} [{colour}]{verdict.verdict.value:<6}[/]"
-            f" {escape(verdict.rule or verdict.reason)}"
+            f"    {verdict.layer.value:<8} [{colour}]{verdict.verdict.value:<6}[/] {escape(said)}"
         )
     roles = authority.who_can("git/git_commit", (), datetime.now(UTC)).roles
     stage.console.print("  [dim]$ remit who-can git/git_commit[/]")
