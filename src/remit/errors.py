@@ -3,8 +3,7 @@
     RemitError
     ├── Refused                 the caller may not
     │   ├── Unauthenticated     no credential, or one that does not hold
-    │   ├── CallDenied          policy said no, or there is no such tool: told apart only inside
-    │   └── LimitReached        an allowance is used up
+    │   └── CallDenied          policy said no, or there is no such tool: told apart only inside
     ├── BadCall                 the caller may, but these arguments do not fit
     ├── UpstreamError           the server behind us failed
     │   ├── UpstreamUnavailable     it cannot be reached
@@ -61,20 +60,6 @@ class CallDenied(Refused):
         self.layer = layer
         self.rule = rule
         self.reason = reason
-
-
-class LimitReached(Refused):
-    """An allowance is used up.
-
-    Attributes:
-        retry_after: Seconds until the next call may succeed.
-    """
-
-    code = "LIMIT_REACHED"
-
-    def __init__(self, message: str, *, retry_after: float) -> None:
-        super().__init__(message)
-        self.retry_after = retry_after
 
 
 class BadCall(RemitError):

@@ -20,7 +20,7 @@ from remit.testing.upstream import (
     received,
 )
 from remit.upstreams.fleet import Fleet
-from remit.upstreams.names import LONGEST_NAME
+from remit.upstreams.names import LONGEST_NAME, Names
 
 LONG_SERVER = "a" * 40
 STRANGE = [
@@ -104,7 +104,7 @@ async def test_a_server_that_never_answers_is_given_up_and_tried_again(ran: Path
 
 
 def _describe(fleet: Fleet) -> dict[ToolId, tuple[str, str]]:
-    names = fleet.catalogue.names
+    names = Names.build(fleet.catalogue.tools)
     return {tool: (names.published(tool), names.local(tool)) for tool in fleet.catalogue.tools}
 
 
@@ -122,7 +122,7 @@ async def test_strange_names_are_published_legally_and_called_as_they_are(
     async with open_servers(server) as fleet:
         before = _describe(fleet)
         for published, _ in before.values():
-            (tool,) = fleet.catalogue.names.find(published, None)
+            (tool,) = Names.build(fleet.catalogue.tools).find(published, None)
             await call_tool(fleet, tool.server, tool.name)
         notes = " ".join(status_of(fleet, LONG_SERVER).notes)
         descriptions = [tool.description for tool in fleet.catalogue.tools.values()]

@@ -9,6 +9,7 @@ import anyio
 from remit.model.declaration import Declaration
 from remit.model.principals import Principal
 from remit.model.servers import ServerConfig
+from remit.policy.engine import explains_denials
 from remit.policy.snapshot import PolicySnapshot, compile_snapshot
 
 
@@ -93,8 +94,7 @@ class PolicyInForce:
 
     def explains_denials(self, principal: Principal) -> bool:
         """Whether a role of *principal* is told why it is refused (R14)."""
-        roles = (self.declaration.roles.get(name) for name in principal.roles)
-        return any(role is not None and role.denials == "explain" for role in roles)
+        return explains_denials(self.snapshot, principal)
 
     def _compiled(self, declaration: Declaration, revision: int) -> InForce:
         snapshot = compile_snapshot(

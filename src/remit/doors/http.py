@@ -3,11 +3,11 @@
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from http import HTTPStatus
-from typing import Protocol
 
 import msgspec
 import structlog
 
+from remit.calls.listing import StatusSource
 from remit.doors.asgi import PROBLEM, App, Exchange, HttpRefusal, Receive, Scope, Send
 from remit.doors.credentials import Authenticate, credential_of
 from remit.doors.guard import Guard
@@ -16,14 +16,6 @@ from remit.errors import RemitError
 from remit.model.servers import ServerState, ServerStatus
 
 log = structlog.get_logger(__name__)
-
-
-class StatusSource(Protocol):
-    """Where the state of the servers comes from."""
-
-    def statuses(self) -> Sequence[ServerStatus]:
-        """Return every declared server's state, in order."""
-        ...
 
 
 def create_app(

@@ -35,11 +35,6 @@ class Hints:
     idempotent: bool | None = None
     open_world: bool | None = None
 
-    @property
-    def is_safe_to_repeat(self) -> bool:
-        """Whether a second run changes nothing more than the first (R23)."""
-        return self.read_only is True or self.idempotent is True
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:

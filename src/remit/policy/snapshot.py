@@ -255,34 +255,29 @@ def _named_tools(role: Role) -> dict[ToolId, LayerVerdict]:
 
 
 def _allow_rules(role: Role) -> tuple[PatternRule, ...]:
-    return tuple(
-        PatternRule(
-            pattern=Pattern.parse(text),
-            position=position,
-            verdict=LayerVerdict(
-                layer=Layer.CEILING,
-                verdict=Verdict.ALLOW,
-                rule=f"roles.{role.name}.allow[{position}]",
-                reason=f"role {role.name!r} allows {text!r}",
-            ),
-        )
-        for position, text in enumerate(role.allow)
-    )
+    return _pattern_rules(role, role.allow, Layer.CEILING, Verdict.ALLOW)
 
 
 def _deny_rules(role: Role) -> tuple[PatternRule, ...]:
+    return _pattern_rules(role, role.deny, Layer.DENY, Verdict.DENY)
+
+
+def _pattern_rules(
+    role: Role, patterns: Sequence[str], layer: Layer, verdict: Verdict
+) -> tuple[PatternRule, ...]:
+    says = "allows" if verdict is Verdict.ALLOW else "denies"
     return tuple(
         PatternRule(
             pattern=Pattern.parse(text),
             position=position,
             verdict=LayerVerdict(
-                layer=Layer.DENY,
-                verdict=Verdict.DENY,
-                rule=f"roles.{role.name}.deny[{position}]",
-                reason=f"role {role.name!r} denies {text!r}",
+                layer=layer,
+                verdict=verdict,
+                rule=f"roles.{role.name}.{verdict.value}[{position}]",
+                reason=f"role {role.name!r} {says} {text!r}",
             ),
         )
-        for position, text in enumerate(role.deny)
+        for position, text in enumerate(patterns)
     )
 
 

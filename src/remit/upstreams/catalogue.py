@@ -5,12 +5,11 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from remit.model.tools import Tool, ToolId
-from remit.upstreams.names import Names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Catalogue:
-    """The tools of the servers that are up, and what they are called.
+    """The tools of the servers that are up; what they are called says `calls/directory.py`.
 
     Attributes:
         version: Grows by one with every change; 0 is the empty one before any server is up.
@@ -20,7 +19,6 @@ class Catalogue:
 
     version: int = 0
     tools: Mapping[ToolId, Tool] = field(default_factory=dict[ToolId, Tool])
-    names: Names = field(default_factory=lambda: Names.build(()))
     by_server: Mapping[str, tuple[ToolId, ...]] = field(
         default_factory=dict[str, tuple[ToolId, ...]]
     )
@@ -32,7 +30,6 @@ class Catalogue:
         return cls(
             version=version,
             tools=tools,
-            names=Names.build(tools),
             by_server={
                 server: tuple(tool.id for tool in offered) for server, offered in offers.items()
             },
