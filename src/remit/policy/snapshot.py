@@ -43,11 +43,11 @@ class Domain(Enum):
     ROLES = "roles"
 
 
-def domain_of(name: str, builtin: str = "") -> Domain:
-    """Return the domain of a server, by its name or by which of remit's own servers it is."""
-    if DATA in (name, builtin):
+def domain_of(*names: str) -> Domain:
+    """Return the domain of a server: by its name, and by which of remit's own servers it is."""
+    if DATA in names:
         return Domain.TOOLSETS
-    return Domain.AGENT_TYPES if {name, builtin} & CREW_TOOLS.keys() else Domain.ROLES
+    return Domain.AGENT_TYPES if CREW_TOOLS.keys() & names else Domain.ROLES
 
 
 def governed_tools(server: str) -> tuple[str, ...]:
