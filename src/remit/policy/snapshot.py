@@ -125,6 +125,7 @@ class PolicySnapshot:
     """One tenant's rules at one revision: never changed, only replaced whole.
 
     Attributes:
+        belongs: What the first layer says to the tenant's own callers.
         servers: By name, in the order of the declaration.
         roles: By name, in the order of the declaration.
         agent_types: Declared ones and defaults.
@@ -139,6 +140,7 @@ class PolicySnapshot:
 
     tenant: str
     revision: int
+    belongs: LayerVerdict = field(repr=False)
     servers: Mapping[str, ServerRules] = field(repr=False)
     roles: Mapping[str, RoleRules] = field(repr=False)
     agent_types: Mapping[AgentType, AgentTypeRules] = field(repr=False)
@@ -185,6 +187,11 @@ def compile_snapshot(
     return PolicySnapshot(
         tenant=tenant,
         revision=revision,
+        belongs=LayerVerdict(
+            layer=Layer.TENANT,
+            verdict=Verdict.ALLOW,
+            reason=f"the caller belongs to tenant {tenant!r}",
+        ),
         servers=MappingProxyType(servers),
         roles=MappingProxyType(roles),
         agent_types=MappingProxyType(
