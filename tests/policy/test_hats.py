@@ -503,41 +503,6 @@ def test_the_bypass_is_for_administrators_tokens_of_the_tenant_alone(principal: 
     assert not decide(snapshot(BYPASS), principal, ToolId("git", "log")).allowed
 
 
-def test_a_grant_counts_until_its_end_and_not_at_it() -> None:
-    grants = (
-        Grant(subject="key:ci", effect="allow", server="wiki", until=NOON),
-        Grant(subject="key:ci", effect="deny", tool="git/log", until=NOON + timedelta(hours=1)),
-        Grant(subject="key:ci", effect="deny", tool="ci/*", until=NOON - timedelta(days=1)),
-    )
-    early = snapshot(replace(DECLARATION, grants=grants))
-    reader = replace(KEY, roles=("dev",))
-
-    def answers(at: PolicySnapshot) -> list[bool]:
-        tools = (ToolId("wiki", "read"), ToolId("git", "log"), ToolId("ci", "run"))
-        return [decide(at, reader, tool).allowed for tool in tools]
-
-    assert (early.good_until, answers(early)) == (NOON, [True, False, True])
-    noon = early.at(NOON)
-    assert early.at(NOON - timedelta(seconds=1)) is early
-    assert (noon.good_until, answers(noon)) == (NOON + timedelta(hours=1), [False, False, True])
-    late = noon.at(NOON + timedelta(hours=1))
-    assert (late.good_until, answers(late)) == (None, [False, True, True])
-    assert late.at(NOON + timedelta(days=9)) is late
-
-
-def test_without_a_moment_no_allow_that_ends_counts_and_every_deny_does() -> None:
-    far = NOON + timedelta(days=999)
-    grants = (
-        Grant(subject="*", effect="allow", server="wiki", until=far),
-        Grant(subject="*", effect="deny", server="git", until=NOON - timedelta(days=999)),
-    )
-    timeless = compile_snapshot(replace(DECLARATION, grants=grants), tenant="default", revision=1)
-
-    assert timeless.good_until is None
-    assert not decide(timeless, KEY, ToolId("wiki", "read")).allowed
-    assert not decide(timeless, KEY, ToolId("git", "log")).allowed
-
-
 @pytest.mark.parametrize(
     "declaration",
     [

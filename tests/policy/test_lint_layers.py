@@ -98,6 +98,15 @@ GRANTS = {
             remedy="did you mean 'wiki'? otherwise declare it under 'mcp_servers'",
         ),
     ),
+    "unknown server of an allow": (
+        allow(server="zzz"),
+        Finding(
+            code="unknown-server",
+            message="the grant names server 'zzz', which is not declared",
+            path="grants[0]",
+            remedy="declare it under 'mcp_servers'",
+        ),
+    ),
     "unknown server of a pattern": (
         deny(tool="wikki/*"),
         Finding(

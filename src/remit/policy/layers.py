@@ -25,6 +25,8 @@ from remit.policy.standing import Standing
 
 Ask = Callable[[PolicySnapshot, Standing, ToolId], LayerVerdict]
 
+_SILENT = LayerVerdict(layer=Layer.TOOL, verdict=Verdict.SILENT)
+
 _NO_DENY = LayerVerdict(
     layer=Layer.DENY, verdict=Verdict.SILENT, reason="nothing denies it to the caller"
 )
@@ -36,11 +38,7 @@ BYPASS = "policy.admin_bypass"
 def ask_tenant(snapshot: PolicySnapshot, standing: Standing, _tool: ToolId) -> LayerVerdict:
     """Deny a caller of another tenant (A)."""
     if standing.tenant == snapshot.tenant:
-        return LayerVerdict(
-            layer=Layer.TENANT,
-            verdict=Verdict.ALLOW,
-            reason=f"the caller belongs to tenant {snapshot.tenant!r}",
-        )
+        return snapshot.belongs
     return LayerVerdict(
         layer=Layer.TENANT,
         verdict=Verdict.DENY,
@@ -133,9 +131,9 @@ ASKED: Mapping[Layer, Ask] = {
 
 
 def ask(layer: Layer, snapshot: PolicySnapshot, standing: Standing, tool: ToolId) -> LayerVerdict:
-    """Return what *layer* says; a layer that has no function is silent."""
+    """Return what *layer* says; the layer of the tool itself is silent here."""
     if (function := ASKED.get(layer)) is None:
-        return LayerVerdict(layer=layer, verdict=Verdict.SILENT)
+        return _SILENT
     return function(snapshot, standing, tool)
 
 

@@ -43,11 +43,11 @@ class Domain(Enum):
     ROLES = "roles"
 
 
-def domain_of(name: str, builtin: str = "") -> Domain:
-    """Return the domain of a server, by its name or by which of remit's own servers it is."""
-    if DATA in (name, builtin):
+def domain_of(*names: str) -> Domain:
+    """Return the domain of a server: by its name, and by which of remit's own servers it is."""
+    if DATA in names:
         return Domain.TOOLSETS
-    return Domain.AGENT_TYPES if {name, builtin} & CREW_TOOLS.keys() else Domain.ROLES
+    return Domain.AGENT_TYPES if CREW_TOOLS.keys() & names else Domain.ROLES
 
 
 def governed_tools(server: str) -> tuple[str, ...]:
@@ -125,6 +125,7 @@ class PolicySnapshot:
     """One tenant's rules at one revision: never changed, only replaced whole.
 
     Attributes:
+        belongs: What the first layer says to the tenant's own callers.
         servers: By name, in the order of the declaration.
         roles: By name, in the order of the declaration.
         agent_types: Declared ones and defaults.
@@ -139,6 +140,7 @@ class PolicySnapshot:
 
     tenant: str
     revision: int
+    belongs: LayerVerdict = field(repr=False)
     servers: Mapping[str, ServerRules] = field(repr=False)
     roles: Mapping[str, RoleRules] = field(repr=False)
     agent_types: Mapping[AgentType, AgentTypeRules] = field(repr=False)
@@ -185,6 +187,11 @@ def compile_snapshot(
     return PolicySnapshot(
         tenant=tenant,
         revision=revision,
+        belongs=LayerVerdict(
+            layer=Layer.TENANT,
+            verdict=Verdict.ALLOW,
+            reason=f"the caller belongs to tenant {tenant!r}",
+        ),
         servers=MappingProxyType(servers),
         roles=MappingProxyType(roles),
         agent_types=MappingProxyType(
