@@ -4,7 +4,7 @@ Every verdict that a rule can give is made here, once, with its path and its rea
 look them up.
 """
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import Enum
