@@ -400,7 +400,9 @@ def test_a_tool_that_only_a_toolset_or_an_agent_type_opens_is_granted_to_somebod
 
 def test_a_grant_to_a_key_or_an_agent_that_does_not_exist_names_the_nearest() -> None:
     declaration = declare(
-        deny("key:c1", server="wiki"), deny("agent:w1", server="wiki"), deny("key:ci", server="wiki")
+        deny("key:c1", server="wiki"),
+        deny("agent:w1", server="wiki"),
+        deny("key:ci", server="wiki"),
     )
 
     told = lint(declaration, OFFERED, in_use={"key:ci", "role:reader", "agent:ci"})

@@ -85,11 +85,18 @@ def check_declaration(
     )
 
 
-def subjects_in_use(keys: Iterable[Key], agents: Iterable[Agent], now: datetime) -> frozenset[str]:
-    """Return keys that hold *now*, agents, and the roles of both, in SUBJECT spelling."""
+def subjects_in_use(
+    keys: Iterable[Key], agents: Iterable[Agent], now: datetime
+) -> frozenset[str] | None:
+    """Return keys that hold *now*, agents, and the roles of both, in SUBJECT spelling.
+
+    None before anybody has a role: then the declaration is new, and nothing is to be told of it.
+    """
     callers = [principal_of(key) for key in keys if key.holds_at(now)]
     callers += [agent.principal for agent in agents]
     roles = {f"role:{role}" for caller in callers for role in caller.roles}
+    if not roles:
+        return None
     return frozenset(roles | {caller.subject for caller in callers})
 
 
