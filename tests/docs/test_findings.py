@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-import yaml
 from tests.docs.blocks import REPOSITORY
 from tests.docs.rules import assert_fits
 
@@ -158,7 +157,7 @@ def asked(folder: Path, document: str, *flags: str, **environ: str) -> list[Prob
 
 
 def test_servers_that_are_away_or_odd_are_found_when_they_are_asked(tmp_path: Path) -> None:
-    document = yaml.safe_dump(
+    document = json.dumps(
         {
             "mcp_servers": {
                 "away": {"command": "false"},
