@@ -17,6 +17,7 @@ import structlog
 
 from remit.admin.change_record import ChangeRecord
 from remit.admin.declaration import Loaded, load_declaration
+from remit.admin.editor import Editor
 from remit.admin.known_servers import unclaimed_package
 from remit.admin.revisions import Follower, declaration_in_force
 from remit.admin.secret_files import session_key
@@ -361,12 +362,16 @@ def _api_services(gateway: Gateway) -> Services:
         directory=gateway.directory,
         follower=gateway.follower,
     )
+    tenants = NamedTenants([tenant])
     return Services(
-        tenants=NamedTenants([tenant]),
+        tenants=tenants,
         keys=installation.keys,
         agents=installation.agents,
         users=installation.users,
         revisions=installation.revisions,
+        editor=Editor(
+            installation.revisions, installation.seen, environ=os.environ, follow=tenants.follow
+        ),
         audit=gateway.audit,
         changes=ChangeRecord(gateway.audit),
         forget=gateway.authenticate.forget,

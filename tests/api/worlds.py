@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +11,10 @@ import httpx2
 
 from remit.admin.agents import check_agent
 from remit.admin.keys import make_key
+from remit.admin.secret_files import write_secret
 from remit.app import Installation, open_installation
-from remit.identity.development import make_signing_key, sign_token
+from remit.identity.development import KEY_FILE, make_signing_key, sign_token
+from remit.model.agents import Agent
 from remit.model.principals import DEFAULT_TENANT
 from remit.settings import Settings
 from remit.testing.gateway import Running
@@ -103,7 +105,7 @@ async def _credentials(running: Running) -> dict[str, str | None]:
         }
 
 
-def _agent() -> Any:
+def _agent() -> Agent:
     return check_agent(
         AGENT, tenant=DEFAULT_TENANT, type_name="WORKER", now=datetime.now(UTC), roles={}
     )
@@ -124,5 +126,23 @@ async def _key(
 
 
 def _token(state: Path) -> str:
-    key = make_signing_key(state)
-    return sign_token(key, {"sub": "ann", "roles": [ROLE]})
+    path = state / KEY_FILE
+    write_secret(path, make_signing_key())
+    now = datetime.now(UTC)
+    return sign_token(
+        path.read_text(),
+        subject="ann",
+        claims={"roles": [ROLE], "tenant": DEFAULT_TENANT},
+        issued=now,
+        expires=now + timedelta(hours=1),
+    )
+
+
+DOCUMENT: dict[str, Any] = {
+    "version": "1.0",
+    "roles": {
+        ROLE: {"tools": {"tools": ["work"]}},
+        "idle": {"allow": ["tools/rest"], "denials": "explain"},
+    },
+    "grants": [{"user": "eve", "effect": "deny", "server": "tools"}],
+}

@@ -25,9 +25,6 @@ from remit.model.events import ADMINISTRATION, AuditEvent, EventKind
 
 log = structlog.get_logger(__name__)
 
-LONGEST_REASON = 500
-"""Characters of a reason."""
-
 _CAP = 4096
 
 

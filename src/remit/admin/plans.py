@@ -7,16 +7,14 @@ from datetime import datetime
 from remit.admin.changes import (
     AuthorityChange,
     DocumentChange,
-    authority_changes,
     document_changes,
-    known_tools,
+    shifts_of_authority,
 )
 from remit.admin.revisions import parse_revision
 from remit.errors import DeclarationError
 from remit.model.declaration import Declaration
 from remit.model.revisions import Revision
 from remit.model.tools import ToolId
-from remit.policy.snapshot import compile_snapshot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,14 +81,9 @@ def difference_between(
         now: Aware UTC; grants that have ended count no more.
         seen: Tools that servers ever offered.
     """
-    was = _declaration_of(old)
-    before, after = (
-        compile_snapshot(declaration, tenant=tenant, revision=number, now=now)
-        for number, declaration in enumerate((was, new))
-    )
     return Difference(
         changes=document_changes({} if old is None else old.document, new.document),
-        authority=authority_changes(before, after, {*seen} | known_tools(was) | known_tools(new)),
+        authority=shifts_of_authority(_declaration_of(old), new, seen, tenant=tenant, now=now),
     )
 
 

@@ -15,7 +15,8 @@ from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 from starlette.requests import Request
 
-from remit.admin.change_record import LONGEST_REASON, Change, Progress
+from remit.admin.change_record import Change, Progress
+from remit.admin.editor import LONGEST_REASON, checked_reason
 from remit.doors.api.needs import Services, Tenant
 from remit.errors import NotFound, Refused
 from remit.model.principals import DEFAULT_TENANT, Principal
@@ -27,7 +28,7 @@ _READING: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
 Reason = Annotated[
     str,
-    Query(max_length=LONGEST_REASON, description="Why, in a line: it goes on record."),
+    Query(max_length=LONGEST_REASON, description="Why, in a line, for the record."),
 ]
 
 
@@ -48,14 +49,18 @@ class Caller:
     request_id: str
 
     def change(self, reason: str, **what: object) -> Change:
-        """Return what it asks to be changed, for the record."""
+        """Return what it asks to be changed, for the record.
+
+        Raises:
+            BadCall: The reason does not do.
+        """
         return Change(
             id=self.request_id,
             tenant=self.tenant.key,
             author=self.principal.subject,
             operation=self.operation,
             what=what,
-            reason=reason,
+            reason=checked_reason(reason or self.operation),
             revision=self.tenant.policy.revision,
         )
 
@@ -69,6 +74,7 @@ class Administrator(Caller):
         """Record the change that the block makes; *what* holds no secret.
 
         Raises:
+            BadCall: The reason does not do.
             AuditUnavailable: It cannot be recorded, so nothing is changed.
         """
         async with self.services.changes.making(self.change(reason, **what)) as progress:

@@ -8,6 +8,7 @@ from typing import Protocol
 from remit.admin.agents import AgentStore
 from remit.admin.authority import Authority
 from remit.admin.change_record import ChangeRecord
+from remit.admin.editor import Editor
 from remit.admin.keys import KeyStore
 from remit.admin.revisions import RevisionStore
 from remit.model.declaration import Declaration
@@ -163,6 +164,7 @@ class Services:
     agents: AgentStore
     users: UserStore
     revisions: RevisionStore
+    editor: Editor
     audit: Audit
     changes: ChangeRecord
     forget: Callable[[], None]

@@ -50,6 +50,11 @@ class NamedTenants:
         """Return the tenant of that name or UUID, or None."""
         return next((one for one in self._tenants if name in (one.key, one.id)), None)
 
+    async def follow(self, name: str) -> bool:
+        """Put the latest revision of a tenant in force; whether another one is now."""
+        tenant = self.find(name)
+        return tenant is not None and await tenant.follow()
+
     def all_tenants(self) -> Sequence[Tenant]:
         """Return every tenant, by name."""
         return self._tenants
