@@ -75,6 +75,12 @@ class Database:
         # a transaction that takes SQLite's write lock only at its first write can find that
         # somebody else wrote since it began, and then no waiting helps
         self._writer = engine.execution_options(remit_begin="BEGIN IMMEDIATE")
+        # PostgreSQL would show every statement a state of its own; SQLite reads one anyway
+        self._reader = (
+            engine
+            if engine.dialect.name == "sqlite"
+            else engine.execution_options(isolation_level="REPEATABLE READ")
+        )
         self._durable = self._writer.execution_options(remit_synchronous="FULL")
         self._longest = math.inf if engine.dialect.name == "sqlite" else longest
 
@@ -85,7 +91,7 @@ class Database:
         Raises:
             StorageUnavailable: The database cannot be used.
         """
-        async with self._transaction(self.engine) as connection:
+        async with self._transaction(self._reader) as connection:
             yield connection
 
     @asynccontextmanager
