@@ -67,24 +67,22 @@ _FRAME: Final = 64
 # What `_SUSPICIOUS` needs to find anything, in lower case: most bodies hold none of it, and
 # looking for plain text takes a fraction of the time. Those with a rare character in them are
 # only looked for where that is.
-_HINTS: Final = tuple(
-    [
-        "pass",
-        "secret",
-        "token",
-        "key",
-        "authoriz",
-        "credential",
-        "cookie",
-        "bearer",
-        "eyj",
-        "akia",
-        "://",
-    ]
+_HINTS: Final = (
+    "pass",
+    "secret",
+    "token",
+    "key",
+    "authoriz",
+    "credential",
+    "cookie",
+    "bearer",
+    "eyj",
+    "akia",
+    "://",
 )
 _RARE_HINTS: Final = (
-    ("_", tuple(["rmt_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"])),
-    ("-", tuple(["glpat-", "xox", "sk-", "-----begin"])),
+    ("_", ("rmt_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_")),
+    ("-", ("glpat-", "xox", "sk-", "-----begin")),
     ("\\", ("\\u00", "\\/")),
 )
 
