@@ -77,6 +77,8 @@ async def exported(
 ) -> AsyncGenerator[tuple[int, str]]:
     """Give every call that matches, newest first, in pages: how many, and their text.
 
+    There is one page at least, which may be empty.
+
     Raises:
         RemitError: What searching raises.
     """
@@ -84,9 +86,8 @@ async def exported(
     while limit is None or written < limit:
         most = PAGE if limit is None else min(PAGE, limit - written)
         page = await audit.search(replace(query, limit=most))
-        if page:
-            rows = [audit_entry(event) for event in page]
-            yield len(page), FORMS[form](rows, is_first=not written)
+        rows = [audit_entry(event) for event in page]
+        yield len(page), FORMS[form](rows, is_first=not written) if rows else ""
         written += len(page)
         if len(page) < most:
             return

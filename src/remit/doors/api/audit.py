@@ -151,7 +151,7 @@ async def export(
 ) -> StreamingResponse:
     """Stream every row that matches, however many there are."""
     rows = exported(by.services.audit, filters.query(by.tenant.key), form, limit=limit)
-    first = await anext(rows, (0, ""))  # what is wrong is told before the answer begins
+    first = await anext(rows)  # what is wrong is told before the answer begins
 
     async def text() -> AsyncGenerator[bytes]:
         yield first[1].encode()
