@@ -98,12 +98,7 @@ async def open_windows(url: str) -> AsyncGenerator[WindowsInRedis]:
     Raises:
         StartupError: It is no such address, or the driver is missing.
     """
-    parts = urlsplit(url)
-    if parts.scheme not in SCHEMES:
-        raise StartupError(
-            f"REMIT_SHARED_URL: a store of the kind {parts.scheme!r} is not supported: "
-            "write redis://host:6379/0, valkey://… or memory://"
-        )
+    name = _name(url)
     address = "async+redis" + url.removeprefix("redis").removeprefix("valkey")
     try:
         storage = storage_from_string(
@@ -112,10 +107,11 @@ async def open_windows(url: str) -> AsyncGenerator[WindowsInRedis]:
             socket_timeout=PATIENCE,
             socket_connect_timeout=PATIENCE,
         )
-    except ConfigurationError as error:
-        raise StartupError("Redis needs the driver redis: install remit[redis]") from error
-    except ValueError:
-        raise StartupError("REMIT_SHARED_URL is no address: write redis://host:6379/0") from None
+    except (ConfigurationError, ValueError) as error:
+        raise StartupError(
+            "REMIT_SHARED_URL cannot be used: write redis://host:6379/0, and have the driver"
+            " for it, which comes with remit[redis]"
+        ) from error
     bridge = cast("RedispyBridge", cast("RedisStorage", storage).bridge)
     client = cast("_Client", bridge.get_connection())
     failures = bridge.base_exceptions
@@ -123,8 +119,23 @@ async def open_windows(url: str) -> AsyncGenerator[WindowsInRedis]:
         yield WindowsInRedis(
             client.register_script(_TAKE),
             failures if isinstance(failures, tuple) else (failures,),
-            repr(f"{parts.hostname or parts.path}:{parts.port or 6379}"),
+            name,
         )
     finally:
         with anyio.CancelScope(shield=True):
             await client.aclose()
+
+
+def _name(url: str) -> str:
+    """Return what messages call the store: without credentials.
+
+    Raises:
+        StartupError: The address cannot be one.
+    """
+    parts = urlsplit(url)
+    if parts.scheme not in SCHEMES:
+        raise StartupError(
+            f"REMIT_SHARED_URL: a store of the kind {parts.scheme!r} is not supported: "
+            "write redis://host:6379/0, valkey://… or memory://"
+        )
+    return repr(parts.netloc.rpartition("@")[2] or parts.path)
