@@ -17,7 +17,6 @@ from sqlalchemy import (
     literal,
     or_,
     select,
-    text,
 )
 from sqlalchemy.engine import Dialect
 from sqlalchemy.exc import StatementError
@@ -26,6 +25,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from remit.errors import BadCall
 from remit.model.events import AuditEvent, AuditQuery, EventKind
 from remit.storage.chain import FIELDS, Head, canonical_time, heads_of, row_hash, save_heads
+from remit.storage.dialects import take_turn
 from remit.storage.tables import JsonText, StorableText, audit_events
 from remit.storage.texts import storable, storable_json
 
@@ -52,10 +52,11 @@ async def insert_events(connection: AsyncConnection, events: Sequence[AuditEvent
         sqlalchemy.exc.StatementError: One of them does not fit the table.
         OverflowError: Likewise.
     """
-    if connection.dialect.name == "postgresql":
-        # in turn, as SQLite's writers are, so that a row that is seen later never has a lower
-        # number (`after` relies on it) and two writers never continue one chain
-        await connection.execute(text(f"SELECT pg_advisory_xact_lock({_ONE_AT_A_TIME})"))
+    if not events:
+        return
+    # in turn, so that a row that is seen later never has a lower number (`after` relies on it)
+    # and two writers never continue one chain
+    await take_turn(connection, _ONE_AT_A_TIME)
     fresh = await _unknown(connection, events)
     if not fresh:
         return

@@ -163,21 +163,25 @@ class Journal:
             finally:
                 group.done.set()
 
-    def discard_taken(self, file: JournalFile) -> None:
-        """Delete *file* if it is full and everything in it is in the database."""
-        if file in self._full and file.taken >= file.size:
-            self._full.remove(file)
-            file.discard()
+    def discard_taken(self, file: JournalFile) -> bool:
+        """Delete *file* if it is full and everything in it is in the database; say whether."""
+        if file not in self._full or file.taken < file.size:
+            return False
+        self._full.remove(file)
+        file.discard()
+        return True
 
-    def close(self) -> None:
-        """Delete what is in the database; leave the rest to whoever looks next."""
+    def close(self) -> Sequence[JournalFile]:
+        """Delete what is in the database, and return it; leave the rest to whoever looks next."""
+        whole = [file for file in self.files if file.taken >= file.size]
         for file in self.files:
-            if file.taken >= file.size:
+            if file in whole:
                 file.discard()
             else:
                 file.close()
         self._full, self._current = [], None
         self._gathering.done.set()
+        return whole
 
     def _writable(self, length: int) -> JournalFile:
         file = self._current
