@@ -54,7 +54,9 @@ def _unknown(
             remedy=did_you_mean(limit.role, declaration.roles, "declare it under 'roles'"),
         )
     if limit.tool:
-        yield from pattern_findings(limit.tool, "the limit", f"{path}.tool", declaration, offered)
+        yield from pattern_findings(
+            limit.tool, "`tool` of the limit", f"{path}.tool", declaration, offered
+        )
 
 
 def _idle(
