@@ -27,6 +27,7 @@ from remit.calls.listing import Listing
 from remit.calls.pipeline import Pipeline
 from remit.calls.record import Recorder
 from remit.calls.validate import Validator
+from remit.doors.addresses import Addresses
 from remit.doors.asgi import App
 from remit.doors.guard import Guard
 from remit.doors.http import create_app
@@ -36,6 +37,7 @@ from remit.doors.mcp.methods import ServerInfo
 from remit.doors.mcp.mirrored import MirroredArguments
 from remit.doors.mcp.protocol import McpDoor
 from remit.doors.mcp.sessions import Sessions
+from remit.doors.oauth import ProtectedResources
 from remit.errors import Conflict, DeclarationError, StartupError, StorageUnavailable
 from remit.identity.authenticate import Authenticator
 from remit.identity.development import development_issuer
@@ -322,9 +324,10 @@ def build_http_doors(gateway: Gateway, *, loopback: bool) -> HttpDoors:
     Raises:
         StartupError: The key that seals session ids cannot be made.
     """
-    http = gateway.installation.policy.declaration.http
-    guard = Guard(
-        loopback=loopback, public_url=http.public_url, allowed_origins=http.allowed_origins
+    policy = gateway.installation.policy
+    guard = Guard(loopback=loopback, http=lambda: policy.declaration.http)
+    resources = ProtectedResources(
+        lambda: policy.declaration.issuers, Addresses(lambda: policy.declaration.http)
     )
     endpoint = McpEndpoint(
         door=build_door(gateway),
@@ -332,12 +335,14 @@ def build_http_doors(gateway: Gateway, *, loopback: bool) -> HttpDoors:
         sessions=Sessions(session_key(gateway.installation.settings.state / "session.key")),
         mirrored=MirroredArguments(gateway.listing, gateway.directory),
         guard=guard,
+        resources=resources,
     )
     app = create_app(
         mcp=endpoint,
         authenticate=gateway.authenticate,
         statuses=gateway.fleet,
         guard=guard,
+        resources=resources,
         lifespan=endpoint.running,
     )
     return HttpDoors(app=app, stop=endpoint.stop)

@@ -25,6 +25,7 @@ from remit.calls.listing import Listing
 from remit.calls.pipeline import Pipeline
 from remit.calls.record import Recorder
 from remit.calls.validate import Validator
+from remit.doors.addresses import Addresses
 from remit.doors.guard import Guard
 from remit.doors.http import create_app
 from remit.doors.mcp.changes import CatalogueChanges, ListChanges
@@ -33,10 +34,12 @@ from remit.doors.mcp.methods import ServerInfo
 from remit.doors.mcp.mirrored import MirroredArguments
 from remit.doors.mcp.protocol import McpDoor
 from remit.doors.mcp.sessions import Sessions
+from remit.doors.oauth import ProtectedResources
 from remit.doors.server import HttpServer
 from remit.errors import AuditUnavailable, StorageUnavailable, Unauthenticated
-from remit.model.declaration import Declaration
+from remit.model.declaration import Declaration, HttpSettings
 from remit.model.events import AuditEvent
+from remit.model.grants import JwtIssuer
 from remit.model.principals import Principal, PrincipalKind
 from remit.model.roles import Role
 from remit.model.servers import ServerConfig, ServerState, ServerStatus, Transport
@@ -145,7 +148,9 @@ class World:
     directory: Directory
     door: McpDoor
     session_key: bytes = b"0123456789abcdef"
-    guard: Guard = field(default_factory=lambda: Guard(loopback=True))
+    is_loopback: bool = True
+    http: HttpSettings = field(default_factory=HttpSettings)
+    issuers: tuple[JwtIssuer, ...] = ()
     is_store_down: bool = False
 
     async def authenticate(self, credential: str | None) -> Principal:
@@ -161,6 +166,14 @@ class World:
         named = {role.name: role for role in roles}
         self.policy.swap(Declaration(servers=servers, roles=named), revision=2)
 
+    @property
+    def guard(self) -> Guard:
+        return Guard(loopback=self.is_loopback, http=lambda: self.http)
+
+    @property
+    def resources(self) -> ProtectedResources:
+        return ProtectedResources(lambda: self.issuers, Addresses(lambda: self.http))
+
     def endpoint(self) -> McpEndpoint:
         """Return a fresh endpoint over the same insides, as another worker has one."""
         return McpEndpoint(
@@ -169,6 +182,7 @@ class World:
             sessions=Sessions(self.session_key),
             mirrored=MirroredArguments(self.listing, self.directory),
             guard=self.guard,
+            resources=self.resources,
         )
 
 
@@ -241,6 +255,7 @@ async def serving(world: World) -> AsyncGenerator[str]:
         authenticate=world.authenticate,
         statuses=world.fleet,
         guard=world.guard,
+        resources=world.resources,
         lifespan=endpoint.running,
     )
     config = uvicorn.Config(
@@ -249,6 +264,7 @@ async def serving(world: World) -> AsyncGenerator[str]:
         log_config=None,
         access_log=False,
         http="httptools",
+        proxy_headers=False,  # as `remit serve` has it: uvicorn believes any local peer
         timeout_graceful_shutdown=5,
     )
     server = HttpServer(config, endpoint.stop)
