@@ -52,6 +52,7 @@ from remit.storage.audit import AuditLog, open_audit
 from remit.storage.database import Database, default_url, open_database
 from remit.storage.epochs import Epochs
 from remit.storage.keys import Keys
+from remit.storage.notices import Notices
 from remit.storage.revisions import Revisions
 from remit.storage.seen import SeenTools
 from remit.storage.users import Users
@@ -64,7 +65,7 @@ BUILTINS: Mapping[str, Callable[[Sequence[str]], BuiltinServer]] = {"git": open_
 """The one registry of bundled servers: `builtin:` name to what opens it."""
 
 POLL_EPOCHS = 0.5
-"""Seconds between looks for changes that another process made (R17 allows 2)."""
+"""Seconds between looks for changes that another process made, where nobody tells (R17: 2)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,7 +218,9 @@ async def open_gateway(
         tokens = _token_verifier(installation, development=development)
         gateway = await _assemble(installation, audit, fleet, tokens)
         tasks.start_soon(tokens.keep_fresh)
-        tasks.start_soon(_watch_epochs, Epochs(installation.database), gateway)
+        notices = Notices(installation.database)
+        tasks.start_soon(notices.listen)
+        tasks.start_soon(_watch_epochs, Epochs(installation.database), notices, gateway)
         tasks.start_soon(_remember_tools, fleet, installation.seen)
         yield gateway
         tasks.cancel_scope.cancel()
@@ -348,14 +351,14 @@ def build_http_doors(gateway: Gateway, *, loopback: bool) -> HttpDoors:
     return HttpDoors(app=app, stop=endpoint.stop)
 
 
-async def _watch_epochs(epochs: Epochs, gateway: Gateway) -> None:
+async def _watch_epochs(epochs: Epochs, notices: Notices, gateway: Gateway) -> None:
     """Take over what other processes changed (R17).
 
     What cannot be read never widens access: the policy in force stays, known keys go on, new ones
     are refused.
     """
     seen: Mapping[str, int] = {}
-    problem = ""
+    problem, told = "", 0
     while True:
         try:
             current = await epochs.current(DEFAULT_TENANT)
@@ -368,7 +371,7 @@ async def _watch_epochs(epochs: Epochs, gateway: Gateway) -> None:
             if str(error) != problem:
                 problem = str(error)
                 log.warning("changes cannot be read", error=problem)
-        await anyio.sleep(POLL_EPOCHS)
+        told = await notices.changed(told, within=POLL_EPOCHS)
 
 
 async def _remember_tools(fleet: Fleet, seen: SeenTools) -> None:

@@ -14,6 +14,7 @@
     ├── DeclarationError        a configuration file is wrong: file, line, field, remedy
     ├── NotFound                what was asked for by name does not exist
     ├── Conflict                what was to be made exists already, or changed meanwhile
+    │   └── Outdated                it was changed by somebody else since the caller looked
     └── StartupError            something remit needs cannot be reached or started
         └── StorageUnavailable      the database, while running
 
@@ -134,6 +135,10 @@ class Conflict(RemitError):
     """What was to be made exists already, or was changed by somebody else meanwhile."""
 
     code = "INVALID_INPUT"
+
+
+class Outdated(Conflict):
+    """Somebody else changed it since the caller looked, so that the change would undo theirs."""
 
 
 class StartupError(RemitError):
