@@ -5,6 +5,7 @@ import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 import aiohttp
@@ -158,7 +159,10 @@ class World:
             raise StorageUnavailable("disk I/O error at /var/lib/secret/place")
         if credential is None or credential not in self.keys:
             raise Unauthenticated("no")
-        return self.keys[credential]
+        principal = self.keys[credential]
+        if principal.expires is not None and principal.expires <= datetime.now(UTC):
+            raise Unauthenticated("expired")
+        return principal
 
     def swap_policy(self, *roles: Role) -> None:
         """Put other roles in force and let it be known."""
