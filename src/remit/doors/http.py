@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from http import HTTPStatus
+from typing import Final
 
 import msgspec
 import structlog
@@ -18,6 +19,9 @@ from remit.model.servers import ServerState, ServerStatus
 
 log = structlog.get_logger(__name__)
 
+API: Final = "/api/"
+"""Where the management API begins."""
+
 
 def create_app(
     *,
@@ -27,6 +31,7 @@ def create_app(
     guard: Guard,
     resources: ProtectedResources,
     lifespan: Callable[[], AbstractAsyncContextManager[object]],
+    api: App | None = None,
 ) -> App:
     """Return the application.
 
@@ -37,8 +42,11 @@ def create_app(
         guard: Checks host and origin.
         resources: Tells clients where they get tokens.
         lifespan: Entered before the first request and left after the last; it runs *mcp*.
+        api: Serves everything below `/api/`, if anything does.
     """
-    return _Application(mcp, _Health(authenticate, statuses), guard, resources, lifespan)
+    return _Application(
+        mcp, _Health(authenticate, statuses), guard, lifespan, resources=resources, api=api
+    )
 
 
 class _Application:
@@ -47,14 +55,17 @@ class _Application:
         mcp: McpEndpoint,
         health: "_Health",
         guard: Guard,
-        resources: ProtectedResources,
         lifespan: Callable[[], AbstractAsyncContextManager[object]],
+        *,
+        resources: ProtectedResources,
+        api: App | None,
     ) -> None:
         self._mcp = mcp
         self._health = health
         self._guard = guard
         self._resources = resources
         self._lifespan = lifespan
+        self._api = api
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -63,6 +74,8 @@ class _Application:
             path: str = scope["path"]
             if path == PREFIX or path.startswith(PREFIX + "/"):
                 await self._mcp(scope, receive, send)
+            elif self._api is not None and path.startswith(API):
+                await self._api(scope, receive, send)
             else:
                 await self._other(Exchange(scope, receive, send), path)
         else:
