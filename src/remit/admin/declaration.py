@@ -23,12 +23,14 @@ from remit.admin.http_rules import http_problems
 from remit.admin.issuer_rules import issuer_of, issuer_problems, repeated_issuers
 from remit.admin.known_servers import known_builtins, later_builtins
 from remit.admin.later_releases import idle_parts
+from remit.admin.limit_rules import limit_of, limit_problems
 from remit.admin.schema import (
     AgentTypeShape,
     DocumentShape,
     GrantShape,
     HttpShape,
     JwtShape,
+    LimitShape,
     RoleShape,
     ServerShape,
     Shape,
@@ -47,6 +49,7 @@ from remit.admin.yaml_source import read_file
 from remit.errors import DeclarationError, Problem
 from remit.model.declaration import AuditSettings, Declaration, HttpSettings
 from remit.model.grants import AgentTypeRule, Grant, JwtIssuer, PolicySettings, ToolsetOptions
+from remit.model.limits import Limit
 from remit.model.roles import Role
 from remit.model.servers import ServerConfig, Session, ToolSettings, Transport
 from remit.policy.patterns import check_pattern
@@ -131,6 +134,7 @@ class _Reader:
         types = [self._agent_type(name, entry) for name, entry in shape.agent_types.items()]
         grants = [self._grant(index, entry) for index, entry in enumerate(shape.grants)]
         issuers = [self._issuer(index, entry) for index, entry in enumerate(shape.identity.jwt)]
+        limits = [self._limit(index, entry) for index, entry in enumerate(shape.limits)]
         self._warn_of_idle_parts(data)
         return Declaration(
             version=shape.version,
@@ -142,6 +146,7 @@ class _Reader:
             groups=self._groups(shape.groups),
             policy=PolicySettings(**_given(shape.policy)),
             issuers=self._distinct([issuer for issuer in issuers if issuer is not None]),
+            limits=tuple(limit for limit in limits if limit is not None),
             audit=AuditSettings(**_given(shape.audit)),
             http=self._http(shape.server),
             document=data,
@@ -268,6 +273,18 @@ class _Reader:
     def _http(self, shape: HttpShape) -> HttpSettings:
         self.errors += http_problems(self._complaints, shape)
         return HttpSettings(**_given(shape))
+
+    def _limit(self, index: int, entry: object) -> Limit | None:
+        where: Location = ("limits", index)
+        examined = self._complaints.examine(LimitShape, entry, where)
+        problems = [*examined.problems]
+        if not problems:
+            shape = LimitShape.model_validate(examined.sound)
+            problems += limit_problems(self._complaints, where, shape)
+            if not problems:
+                return limit_of(shape)
+        self.errors += problems
+        return None
 
     def _distinct(self, issuers: list[JwtIssuer]) -> tuple[JwtIssuer, ...]:
         self.errors += repeated_issuers(self._complaints, issuers)
