@@ -86,6 +86,11 @@ class PatternRules:
             _mcp=_spelled([rule for rule in listed if rule.pattern.is_mcp]),
         )
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no rule."""
+        return self._slashed is None and self._mcp is None
+
     def find(self, tool: ToolId) -> LayerVerdict | None:
         """Return the verdict of the first rule of the list that fits *tool*, or None."""
         rule = self.find_rule(tool)
