@@ -120,10 +120,8 @@ def _spelled(rules: Sequence[PatternRule]) -> _Spelled | None:
             literals.setdefault(rule.pattern.text, rule)
             continue
         at, piece = rule.pattern.longest_piece
-        if at > 0:
-            by_length = within.setdefault(piece[0], {})
-        else:
-            by_length = starts if at == 0 else ends
+        at_an_end = starts if at == 0 else ends
+        by_length = within.setdefault(piece[0], {}) if at > 0 else at_an_end
         by_length.setdefault(len(piece), {}).setdefault(piece, []).append(rule)
     return _Spelled(
         literals=literals,
