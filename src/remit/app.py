@@ -15,18 +15,24 @@ from importlib.metadata import version
 import anyio
 import structlog
 
+from remit.admin.change_record import ChangeRecord
 from remit.admin.declaration import Loaded, load_declaration
+from remit.admin.editor import Editor
 from remit.admin.known_servers import unclaimed_package
 from remit.admin.revisions import Follower, declaration_in_force
 from remit.admin.secret_files import session_key
+from remit.calls.allowances import OwnAllowances, SharedAllowances
 from remit.calls.authorize import Authorizer
 from remit.calls.directory import Directory
 from remit.calls.inforce import PolicyInForce
 from remit.calls.invoke import Invoker
+from remit.calls.limit import Allowances, Limiter
 from remit.calls.listing import Listing
 from remit.calls.pipeline import Pipeline
 from remit.calls.record import Recorder
 from remit.calls.validate import Validator
+from remit.doors.api.needs import Services
+from remit.doors.api.tenant import GatewayTenant, NamedTenants
 from remit.doors.asgi import App
 from remit.doors.guard import Guard
 from remit.doors.http import create_app
@@ -50,6 +56,7 @@ from remit.storage.audit import AuditLog, open_audit
 from remit.storage.database import Database, default_url, open_database
 from remit.storage.epochs import Epochs
 from remit.storage.keys import Keys
+from remit.storage.limits import SlotsInDatabase
 from remit.storage.notices import Notices
 from remit.storage.revisions import Revisions
 from remit.storage.seen import SeenTools
@@ -211,10 +218,11 @@ async def open_gateway(
             environ=os.environ,
             unclaimed=unclaimed_package,
         ) as fleet,
+        _open_allowances(installation) as allowances,
         anyio.create_task_group() as tasks,
     ):
         tokens = _token_verifier(installation, development=development)
-        gateway = await _assemble(installation, audit, fleet, tokens)
+        gateway = await _assemble(installation, audit, fleet, tokens, allowances)
         tasks.start_soon(tokens.keep_fresh)
         notices = Notices(installation.database)
         tasks.start_soon(notices.listen)
@@ -234,8 +242,28 @@ def _token_verifier(installation: Installation, *, development: bool) -> JwtVeri
     )
 
 
+@asynccontextmanager
+async def _open_allowances(installation: Installation) -> AsyncGenerator[Allowances]:
+    """Open what calls are counted in: the shared store, or the database, or this memory alone."""
+    url = installation.settings.shared_url
+    if not url:
+        yield SharedAllowances(SlotsInDatabase(installation.database))
+    elif url == "memory://":
+        yield OwnAllowances()
+    else:
+        # deferred: an optional extra, and slow to import
+        from remit.storage.limits_redis import open_windows  # noqa: PLC0415
+
+        async with open_windows(url) as windows:
+            yield SharedAllowances(windows)
+
+
 async def _assemble(
-    installation: Installation, audit: AuditLog, fleet: Fleet, tokens: JwtVerifier
+    installation: Installation,
+    audit: AuditLog,
+    fleet: Fleet,
+    tokens: JwtVerifier,
+    allowances: Allowances,
 ) -> Gateway:
     policy = installation.policy
     seen = [tool.id for tool in await installation.seen.all_tools(DEFAULT_TENANT)]
@@ -244,6 +272,7 @@ async def _assemble(
     pipeline = Pipeline(
         authorize=Authorizer(directory, policy),
         validate=Validator(fleet, servers),
+        limit=Limiter(policy, allowances),
         record=Recorder(audit, revision=lambda: policy.revision, body_cap=policy.body_cap),
         invoke=Invoker(fleet),
     )
@@ -336,14 +365,46 @@ def build_http_doors(gateway: Gateway, *, loopback: bool) -> HttpDoors:
         mirrored=MirroredArguments(gateway.listing, gateway.directory),
         guard=guard,
     )
+    # FastAPI is imported where it is served, since no other command has any use for it.
+    from remit.doors.api.application import build_api  # noqa: PLC0415 - see above
+
     app = create_app(
         mcp=endpoint,
         authenticate=gateway.authenticate,
         statuses=gateway.fleet,
         guard=guard,
         lifespan=endpoint.running,
+        api=build_api(_api_services(gateway), authenticate=gateway.authenticate, guard=guard),
     )
     return HttpDoors(app=app, stop=endpoint.stop)
+
+
+def _api_services(gateway: Gateway) -> Services:
+    installation = gateway.installation
+    tenant = GatewayTenant(
+        key=DEFAULT_TENANT,
+        id=DEFAULT_TENANT,
+        policy=installation.policy,
+        servers=gateway.fleet,
+        lists=gateway.listing,
+        directory=gateway.directory,
+        follower=gateway.follower,
+    )
+    tenants = NamedTenants([tenant])
+    return Services(
+        tenants=tenants,
+        keys=installation.keys,
+        agents=installation.agents,
+        users=installation.users,
+        revisions=installation.revisions,
+        editor=Editor(
+            installation.revisions, installation.seen, environ=os.environ, follow=tenants.follow
+        ),
+        audit=gateway.audit,
+        changes=ChangeRecord(gateway.audit),
+        forget=gateway.authenticate.forget,
+        now=lambda: datetime.now(UTC),
+    )
 
 
 async def _watch_epochs(epochs: Epochs, notices: Notices, gateway: Gateway) -> None:

@@ -23,6 +23,7 @@ from remit.policy.agent_types import (
     compile_agent_type,
 )
 from remit.policy.grants import SubjectGrants, compile_grants
+from remit.policy.limits import LimitRules
 from remit.policy.memo import Memo
 from remit.policy.role_rules import RoleRules, compile_role
 from remit.policy.standing import Hats, Standing
@@ -93,6 +94,7 @@ class PolicySnapshot:
         memberships: SUBJECT spelling to the groups that the declaration lists it in, each as the
             subject of a grant.
         admin_bypass: Whether the source's rule for administrators is on (R12).
+        limits: How often what is allowed may be called.
         good_until: When a grant ends next, so that `at()` has to be asked anew; None for never.
         decisions: Made before, by whose they are and about what. Forgetting these three changes no
             answer.
@@ -110,6 +112,7 @@ class PolicySnapshot:
     grants: Mapping[str, SubjectGrants] = field(repr=False)
     memberships: Mapping[str, tuple[str, ...]] = field(repr=False)
     admin_bypass: bool
+    limits: LimitRules = field(repr=False)
     good_until: datetime | None
     decisions: Memo[tuple[Standing, ToolId], Decision] = field(
         init=False, repr=False, default_factory=lambda: Memo(MOST_DECISIONS)
@@ -166,6 +169,7 @@ def compile_snapshot(
         grants=grants.by_subject,
         memberships=MappingProxyType(_memberships(declaration.groups)),
         admin_bypass=declaration.policy.admin_bypass,
+        limits=LimitRules(tenant, declaration.limits),
         good_until=grants.good_until,
         _declared_grants=declaration.grants,
     )
