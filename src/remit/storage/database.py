@@ -62,6 +62,16 @@ def default_url(directory: Path) -> str:
     return URL.create("sqlite", database=str(path)).render_as_string()
 
 
+def database_file(url: str) -> Path | None:
+    """Return the file of an SQLite database, which need not be there; None for a server's.
+
+    Raises:
+        StartupError: *url* is none that remit can use.
+    """
+    parsed = _parse(url)
+    return Path(parsed.database or "") if parsed.get_backend_name() == "sqlite" else None
+
+
 class Database:
     """An open database whose tables are what this code knows.
 
