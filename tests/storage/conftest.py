@@ -1,17 +1,13 @@
 """Databases of both kinds, fresh for every test, and the stores on top of them."""
 
-import os
-import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
-import tempfile
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from uuid import uuid4
 
 import anyio
 import psycopg
@@ -31,6 +27,7 @@ from remit.testing.fakes import (
     InMemoryRevisions,
     InMemoryUsers,
 )
+from remit.testing.postgres import PostgresServer
 
 RECORDER = Path(__file__).parent / "record_events.py"
 
@@ -44,58 +41,11 @@ class Stores:
     revisions: Revisions | InMemoryRevisions
 
 
-def _postgres_programs() -> Path:
-    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda p: p.parts[-3])
-    if found:
-        return found[-1].parent
-    reason = "PostgreSQL is not installed under /usr/lib/postgresql"
-    if os.environ.get("CI") == "true":
-        pytest.fail(reason)
-    pytest.skip(reason)
-
-
-@pytest.fixture(scope="session")
-def postgres_socket() -> Generator[Path]:
-    """Run a server for the session; it listens on a socket in the folder given."""
-    programs = _postgres_programs()
-    folder = Path(tempfile.mkdtemp(prefix="remit-postgres-"))
-    user = None
-    if os.geteuid() == 0:  # the server refuses to run as root
-        user = "postgres"
-        shutil.chown(folder, user, user)
-    data = folder / "data"
-
-    def run(program: str, *arguments: str) -> None:
-        subprocess.run(
-            [programs / program, "-D", data, *arguments],
-            check=True,
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            timeout=50,
-            user=user,
-            group=user,
-            extra_groups=[] if user else None,
-        )
-
-    run("initdb", "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync")
-    options = f"-k {folder} -c listen_addresses= -c fsync=off -c max_connections=50"
-    run("pg_ctl", "-w", "-l", str(folder / "log"), "-o", options, "start")
-    try:
-        yield folder
-    finally:
-        run("pg_ctl", "-w", "-m", "immediate", "stop")
-        shutil.rmtree(folder)
-
-
 @pytest.fixture
-def postgres_url(postgres_socket: Path) -> Generator[str]:
+def postgres_url(postgres: PostgresServer) -> Generator[str]:
     """Make a database for one test."""
-    name = f"t{uuid4().hex}"
-    with psycopg.connect(host=str(postgres_socket), user="postgres", autocommit=True) as server:
-        server.execute(f'CREATE DATABASE "{name}"'.encode())
-        yield f"postgresql://postgres@/{name}?host={postgres_socket}"
-        server.execute(f'DROP DATABASE "{name}" WITH (FORCE)'.encode())
+    with postgres.database() as url:
+        yield url
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

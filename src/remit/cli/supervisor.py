@@ -17,7 +17,7 @@ from typing import Final
 
 import anyio
 import structlog
-from anyio.abc import Process
+from anyio.abc import Process, TaskStatus
 
 from remit.cli.serving import GRACE
 from remit.errors import StartupError
@@ -107,7 +107,7 @@ class Supervisor:
             self.all_serve.set()
 
     async def _pass_on_hangups(
-        self, *, task_status: anyio.abc.TaskStatus[None] = anyio.TASK_STATUS_IGNORED
+        self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED
     ) -> None:
         with anyio.open_signal_receiver(signal.SIGHUP) as hangups:
             task_status.started()
