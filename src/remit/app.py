@@ -15,7 +15,9 @@ from importlib.metadata import version
 import anyio
 import structlog
 
+from remit.admin.change_record import ChangeRecord
 from remit.admin.declaration import Loaded, load_declaration
+from remit.admin.editor import Editor
 from remit.admin.known_servers import unclaimed_package
 from remit.admin.revisions import Follower, declaration_in_force, latest_usable
 from remit.admin.secret_files import session_key
@@ -27,6 +29,8 @@ from remit.calls.listing import Listing
 from remit.calls.pipeline import Pipeline
 from remit.calls.record import Recorder
 from remit.calls.validate import Validator
+from remit.doors.api.needs import Services
+from remit.doors.api.tenant import GatewayTenant, NamedTenants
 from remit.doors.asgi import App
 from remit.doors.guard import Guard
 from remit.doors.http import create_app
@@ -349,14 +353,46 @@ def build_http_doors(gateway: Gateway, *, loopback: bool) -> HttpDoors:
         mirrored=MirroredArguments(gateway.listing, gateway.directory),
         guard=guard,
     )
+    # FastAPI is imported where it is served, since no other command has any use for it.
+    from remit.doors.api.application import build_api  # noqa: PLC0415 - see above
+
     app = create_app(
         mcp=endpoint,
         authenticate=gateway.authenticate,
         statuses=gateway.fleet,
         guard=guard,
         lifespan=endpoint.running,
+        api=build_api(_api_services(gateway), authenticate=gateway.authenticate, guard=guard),
     )
     return HttpDoors(app=app, stop=endpoint.stop)
+
+
+def _api_services(gateway: Gateway) -> Services:
+    installation = gateway.installation
+    tenant = GatewayTenant(
+        key=DEFAULT_TENANT,
+        id=DEFAULT_TENANT,
+        policy=installation.policy,
+        servers=gateway.fleet,
+        lists=gateway.listing,
+        directory=gateway.directory,
+        follower=gateway.follower,
+    )
+    tenants = NamedTenants([tenant])
+    return Services(
+        tenants=tenants,
+        keys=installation.keys,
+        agents=installation.agents,
+        users=installation.users,
+        revisions=installation.revisions,
+        editor=Editor(
+            installation.revisions, installation.seen, environ=os.environ, follow=tenants.follow
+        ),
+        audit=gateway.audit,
+        changes=ChangeRecord(gateway.audit),
+        forget=gateway.authenticate.forget,
+        now=lambda: datetime.now(UTC),
+    )
 
 
 async def _watch_epochs(epochs: Epochs, notices: Notices, gateway: Gateway) -> None:
