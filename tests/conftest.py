@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from remit.testing.postgres import PostgresServer, open_postgres, postgres_programs
+from remit.testing.services import Postgres, open_postgres, postgres_programs
 
 IN_CI = os.environ.get("CI") == "true"
 
@@ -37,7 +37,7 @@ def shared() -> Path:
 
 
 @pytest.fixture(scope="session")
-def postgres() -> Generator[PostgresServer]:
+def postgres() -> Generator[Postgres]:
     """Run a PostgreSQL server for the session; a test that stops it runs its own."""
     programs = postgres_programs()
     if programs is None:

@@ -21,10 +21,12 @@ from remit.admin.editor import Editor
 from remit.admin.known_servers import unclaimed_package
 from remit.admin.revisions import Follower, declaration_in_force, latest_usable
 from remit.admin.secret_files import session_key
+from remit.calls.allowances import OwnAllowances, SharedAllowances
 from remit.calls.authorize import Authorizer
 from remit.calls.directory import Directory
 from remit.calls.inforce import PolicyInForce
 from remit.calls.invoke import Invoker
+from remit.calls.limit import Allowances, Limiter
 from remit.calls.listing import Listing
 from remit.calls.pipeline import Pipeline
 from remit.calls.record import Recorder
@@ -54,6 +56,7 @@ from remit.storage.audit import AuditLog, open_audit
 from remit.storage.database import Database, default_url, open_database
 from remit.storage.epochs import Epochs
 from remit.storage.keys import Keys
+from remit.storage.limits import SlotsInDatabase
 from remit.storage.notices import Notices
 from remit.storage.revisions import Revisions
 from remit.storage.seen import SeenTools
@@ -228,10 +231,11 @@ async def open_gateway(
             environ=os.environ,
             unclaimed=unclaimed_package,
         ) as fleet,
+        _open_allowances(installation) as allowances,
         anyio.create_task_group() as tasks,
     ):
         tokens = _token_verifier(installation, development=development)
-        gateway = await _assemble(installation, audit, fleet, tokens)
+        gateway = await _assemble(installation, audit, fleet, tokens, allowances)
         tasks.start_soon(tokens.keep_fresh)
         notices = Notices(installation.database)
         tasks.start_soon(notices.listen)
@@ -251,8 +255,28 @@ def _token_verifier(installation: Installation, *, development: bool) -> JwtVeri
     )
 
 
+@asynccontextmanager
+async def _open_allowances(installation: Installation) -> AsyncGenerator[Allowances]:
+    """Open what calls are counted in: the shared store, or the database, or this memory alone."""
+    url = installation.settings.shared_url
+    if not url:
+        yield SharedAllowances(SlotsInDatabase(installation.database))
+    elif url == "memory://":
+        yield OwnAllowances()
+    else:
+        # deferred: an optional extra, and slow to import
+        from remit.storage.limits_redis import open_windows  # noqa: PLC0415
+
+        async with open_windows(url) as windows:
+            yield SharedAllowances(windows)
+
+
 async def _assemble(
-    installation: Installation, audit: AuditLog, fleet: Fleet, tokens: JwtVerifier
+    installation: Installation,
+    audit: AuditLog,
+    fleet: Fleet,
+    tokens: JwtVerifier,
+    allowances: Allowances,
 ) -> Gateway:
     policy = installation.policy
     seen = [tool.id for tool in await installation.seen.all_tools(DEFAULT_TENANT)]
@@ -261,6 +285,7 @@ async def _assemble(
     pipeline = Pipeline(
         authorize=Authorizer(directory, policy),
         validate=Validator(fleet, servers),
+        limit=Limiter(policy, allowances),
         record=Recorder(audit, revision=lambda: policy.revision, body_cap=policy.body_cap),
         invoke=Invoker(fleet),
     )

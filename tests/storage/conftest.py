@@ -1,5 +1,6 @@
 """Databases of both kinds, fresh for every test, and the stores on top of them."""
 
+import os
 import signal
 import sqlite3
 import subprocess
@@ -8,6 +9,7 @@ from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 import anyio
 import psycopg
@@ -27,7 +29,7 @@ from remit.testing.fakes import (
     InMemoryRevisions,
     InMemoryUsers,
 )
-from remit.testing.postgres import PostgresServer
+from remit.testing.services import Postgres, open_redis
 
 RECORDER = Path(__file__).parent / "record_events.py"
 
@@ -41,8 +43,23 @@ class Stores:
     revisions: Revisions | InMemoryRevisions
 
 
+def _absent(reason: str) -> NoReturn:
+    if os.environ.get("CI") == "true":
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Generator[str]:
+    """Run a Redis server for the session; tests share it, and use keys of their own."""
+    with open_redis(tmp_path_factory.mktemp("redis")) as server:
+        if server is None:
+            _absent("no redis-server and no valkey-server is installed")
+        yield server.url
+
+
 @pytest.fixture
-def postgres_url(postgres: PostgresServer) -> Generator[str]:
+def postgres_url(postgres: Postgres) -> Generator[str]:
     """Make a database for one test."""
     with postgres.database() as url:
         yield url
