@@ -10,7 +10,10 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import version
+from pathlib import Path
+from typing import Protocol
 
 import anyio
 import structlog
@@ -66,7 +69,16 @@ from remit.upstreams.fleet import BuiltinServer, Fleet, open_fleet
 
 log = structlog.get_logger(__name__)
 
-BUILTINS: Mapping[str, Callable[[Sequence[str]], BuiltinServer]] = {"git": open_git}
+
+class OpenBuiltin(Protocol):
+    """What opens a bundled server."""
+
+    def __call__(self, args: Sequence[str], /, folder: Path) -> BuiltinServer:
+        """Open it with its arguments, relative paths taken from *folder*."""
+        ...
+
+
+BUILTINS: Mapping[str, OpenBuiltin] = {"git": open_git}
 """The one registry of bundled servers: `builtin:` name to what opens it."""
 
 POLL_EPOCHS = 0.5
@@ -118,6 +130,11 @@ class Gateway:
             await self.follower.follow()
         except (DeclarationError, Conflict, StorageUnavailable) as error:
             log.error("the declaration is not reloaded", problem=str(error))  # noqa: TRY400 - one line
+
+
+def builtins_in(folder: Path) -> Mapping[str, Callable[[Sequence[str]], BuiltinServer]]:
+    """Return the bundled servers, with relative paths of their arguments taken from *folder*."""
+    return {name: partial(make, folder=folder) for name, make in BUILTINS.items()}
 
 
 @asynccontextmanager
@@ -227,7 +244,7 @@ async def open_gateway(
         ) as audit,
         open_fleet(
             installation.loaded.declaration.servers,
-            builtins=BUILTINS,
+            builtins=builtins_in(settings.config.absolute().parent),
             environ=os.environ,
             unclaimed=unclaimed_package,
         ) as fleet,
