@@ -15,7 +15,9 @@ from importlib.metadata import version
 import anyio
 import structlog
 
+from remit.admin.change_record import ChangeRecord
 from remit.admin.declaration import Loaded, load_declaration
+from remit.admin.editor import Editor
 from remit.admin.known_servers import unclaimed_package
 from remit.admin.revisions import Follower, declaration_in_force
 from remit.admin.secret_files import session_key
@@ -27,6 +29,8 @@ from remit.calls.listing import Listing
 from remit.calls.pipeline import Pipeline
 from remit.calls.record import Recorder
 from remit.calls.validate import Validator
+from remit.doors.api.needs import Services
+from remit.doors.api.tenant import GatewayTenant, NamedTenants
 from remit.doors.asgi import App
 from remit.doors.guard import Guard
 from remit.doors.http import create_app
@@ -50,6 +54,7 @@ from remit.storage.audit import AuditLog, open_audit
 from remit.storage.database import Database, default_url, open_database
 from remit.storage.epochs import Epochs
 from remit.storage.keys import Keys
+from remit.storage.notices import Notices
 from remit.storage.revisions import Revisions
 from remit.storage.seen import SeenTools
 from remit.storage.users import Users
@@ -62,7 +67,7 @@ BUILTINS: Mapping[str, Callable[[Sequence[str]], BuiltinServer]] = {"git": open_
 """The one registry of bundled servers: `builtin:` name to what opens it."""
 
 POLL_EPOCHS = 0.5
-"""Seconds between looks for changes that another process made (R17 allows 2)."""
+"""Seconds between looks for changes that another process made, where nobody tells (R17: 2)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,7 +220,9 @@ async def open_gateway(
         tokens = _token_verifier(installation, development=development)
         gateway = await _assemble(installation, audit, fleet, tokens)
         tasks.start_soon(tokens.keep_fresh)
-        tasks.start_soon(_watch_epochs, Epochs(installation.database), gateway)
+        notices = Notices(installation.database)
+        tasks.start_soon(notices.listen)
+        tasks.start_soon(_watch_epochs, Epochs(installation.database), notices, gateway)
         tasks.start_soon(_remember_tools, fleet, installation.seen)
         yield gateway
         tasks.cancel_scope.cancel()
@@ -333,24 +340,56 @@ def build_http_doors(gateway: Gateway, *, loopback: bool) -> HttpDoors:
         mirrored=MirroredArguments(gateway.listing, gateway.directory),
         guard=guard,
     )
+    # FastAPI is imported where it is served, since no other command has any use for it.
+    from remit.doors.api.application import build_api  # noqa: PLC0415 - see above
+
     app = create_app(
         mcp=endpoint,
         authenticate=gateway.authenticate,
         statuses=gateway.fleet,
         guard=guard,
         lifespan=endpoint.running,
+        api=build_api(_api_services(gateway), authenticate=gateway.authenticate, guard=guard),
     )
     return HttpDoors(app=app, stop=endpoint.stop)
 
 
-async def _watch_epochs(epochs: Epochs, gateway: Gateway) -> None:
+def _api_services(gateway: Gateway) -> Services:
+    installation = gateway.installation
+    tenant = GatewayTenant(
+        key=DEFAULT_TENANT,
+        id=DEFAULT_TENANT,
+        policy=installation.policy,
+        servers=gateway.fleet,
+        lists=gateway.listing,
+        directory=gateway.directory,
+        follower=gateway.follower,
+    )
+    tenants = NamedTenants([tenant])
+    return Services(
+        tenants=tenants,
+        keys=installation.keys,
+        agents=installation.agents,
+        users=installation.users,
+        revisions=installation.revisions,
+        editor=Editor(
+            installation.revisions, installation.seen, environ=os.environ, follow=tenants.follow
+        ),
+        audit=gateway.audit,
+        changes=ChangeRecord(gateway.audit),
+        forget=gateway.authenticate.forget,
+        now=lambda: datetime.now(UTC),
+    )
+
+
+async def _watch_epochs(epochs: Epochs, notices: Notices, gateway: Gateway) -> None:
     """Take over what other processes changed (R17).
 
     What cannot be read never widens access: the policy in force stays, known keys go on, new ones
     are refused.
     """
     seen: Mapping[str, int] = {}
-    problem = ""
+    problem, told = "", 0
     while True:
         try:
             current = await epochs.current(DEFAULT_TENANT)
@@ -363,7 +402,7 @@ async def _watch_epochs(epochs: Epochs, gateway: Gateway) -> None:
             if str(error) != problem:
                 problem = str(error)
                 log.warning("changes cannot be read", error=problem)
-        await anyio.sleep(POLL_EPOCHS)
+        told = await notices.changed(told, within=POLL_EPOCHS)
 
 
 async def _remember_tools(fleet: Fleet, seen: SeenTools) -> None:

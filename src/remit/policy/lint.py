@@ -32,6 +32,7 @@ from remit.policy.findings import (
     listed,
     tools_known,
 )
+from remit.policy.grants import ROLE
 from remit.policy.lint_layers import layer_findings
 from remit.policy.patterns import Pattern
 from remit.policy.snapshot import Domain, PolicySnapshot, compile_snapshot, domain_of
@@ -51,7 +52,8 @@ def lint(
         offered: What servers offer. What a server that is absent may offer is not known, so nothing
             that depends on it is reported.
         now: The moment at which grants are judged as ended or not; None to judge none.
-        in_use: The roles that a key or an agent has; None where that is not known.
+        in_use: Keys, agents and the roles that they have, in SUBJECT spelling; None where that is
+            not known.
 
     Raises:
         DeclarationError: A pattern cannot be one (`check_pattern`).
@@ -66,7 +68,7 @@ def lint(
         findings += _shadowed_grants(role)
         findings += _wrong_hats(role, declaration)
         findings += _without_callers(role, declaration, in_use)
-    findings += layer_findings(declaration, offered, now)
+    findings += layer_findings(declaration, offered, now, in_use)
     findings += _granted_to_nobody(declaration, offered)
     return tuple(findings)
 
@@ -230,7 +232,7 @@ def _without_callers(
     role: Role, declaration: Declaration, in_use: Collection[str] | None
 ) -> Iterator[Finding]:
     # With an issuer of tokens nobody can know who comes in which role.
-    if in_use is not None and role.name not in in_use and not declaration.issuers:
+    if in_use is not None and f"{ROLE}{role.name}" not in in_use and not declaration.issuers:
         yield Finding(
             code="role-without-callers",
             severity=Severity.INFO,

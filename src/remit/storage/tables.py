@@ -217,3 +217,11 @@ audit_chain = Table(
     Column("length", BigInteger, nullable=False),
     Column("hash", Text, nullable=False),
 )
+
+# how many bytes of a journal are in the database (intake.py)
+audit_journals = Table(
+    "audit_journals",
+    metadata,
+    Column("name", StorableText, primary_key=True),
+    Column("taken", BigInteger, nullable=False),
+)
