@@ -31,7 +31,7 @@ from remit.calls.record import Recorder
 from remit.calls.validate import Validator
 from remit.doors.api.needs import Services
 from remit.doors.api.tenant import GatewayTenant, NamedTenants
-from remit.doors.asgi import App
+from remit.doors.asgi import App, Exchange
 from remit.doors.guard import Guard
 from remit.doors.http import create_app
 from remit.doors.mcp.changes import CatalogueChanges, ListChanges
@@ -349,9 +349,18 @@ def build_http_doors(gateway: Gateway, *, loopback: bool) -> HttpDoors:
         statuses=gateway.fleet,
         guard=guard,
         lifespan=endpoint.running,
-        api=build_api(_api_services(gateway), authenticate=gateway.authenticate, guard=guard),
+        api=build_api(
+            _api_services(gateway),
+            authenticate=gateway.authenticate,
+            guard=guard,
+            base=lambda exchange: http.public_url.rstrip("/") or _own_root(exchange),
+        ),
     )
     return HttpDoors(app=app, stop=endpoint.stop)
+
+
+def _own_root(exchange: Exchange) -> str:
+    return f"http://{exchange.text(b'host') or 'localhost'}"
 
 
 def _api_services(gateway: Gateway) -> Services:

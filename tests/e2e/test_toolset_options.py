@@ -13,7 +13,7 @@ from remit.testing.gateway import Caller, Running, fixture_entry
 from remit.testing.upstream import executed
 
 GOLDEN = Path(__file__).parents[1] / "conformance" / "golden" / "toolsets.csv"
-OPTIONS = ("allowOntologyMaintenance", "addQueryTools", "addOntologyMaintenance")
+OPTIONS: tuple[str, ...] = ("allowOntologyMaintenance", "addQueryTools", "addOntologyMaintenance")
 KINDS = {"user": "userTools", "developer": "developerTools", "service-key": "agentTools"}
 
 
@@ -99,7 +99,7 @@ STEPS: list[tuple[dict[str, Any], dict[str, bool], tuple[int, int, int]]] = [
 async def test_each_change_counts_at_once_for_every_list_and_every_call(
     running: Running, http: httpx2.AsyncClient, tmp_path: Path
 ) -> None:
-    keys, options = _keys(running), dict[str, bool].fromkeys(OPTIONS, True)
+    keys, options = _keys(running), dict.fromkeys(OPTIONS, True)
     project = _Project(http, running, "default")
     callers = {kind: Caller(http, f"{running.base}/mcp/data", key) for kind, key in keys.items()}
     await callers["developer"].until_listed(set(ALL))

@@ -4,7 +4,7 @@ bytes ──▶ edge: host and origin, credential, size and kind of the body ─
                               each route asks for its caller by a rule (access.py) ─┘
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import structlog
@@ -14,11 +14,21 @@ from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
 from remit.calls.ids import new_id
-from remit.doors.api import agents, audit, authority, keys, myself, revisions, roles, servers
+from remit.doors.api import (
+    agents,
+    audit,
+    authority,
+    keys,
+    myself,
+    projects,
+    revisions,
+    roles,
+    servers,
+)
 from remit.doors.api import tenants as tenants_routes
 from remit.doors.api import users as users_routes
 from remit.doors.api.needs import Services
-from remit.doors.api.openapi import OPENAPI, PREFIX, document_of
+from remit.doors.api.openapi import OPENAPI, document_of, path_of
 from remit.doors.api.problems import (
     encoded,
     on_fault,
@@ -44,6 +54,7 @@ ROUTERS: Final[Sequence[APIRouter]] = (
     revisions.router,
     authority.router,
     audit.router,
+    projects.router,
 )
 
 _WITH_BODY: Final = frozenset({"POST", "PUT", "PATCH"})
@@ -55,14 +66,22 @@ def build_api(
     *,
     authenticate: Authenticate,
     guard: Guard,
+    base: Callable[[Exchange], str],
     routers: Sequence[APIRouter] = ROUTERS,
 ) -> App:
     """Return what serves `/api/`.
 
+    Args:
+        services: What the routes ask.
+        authenticate: From a credential to its bearer.
+        guard: Checks host and origin.
+        base: The root of our own URLs, as whoever sends a request reaches it.
+        routers: The routes.
+
     Raises:
         TypeError: A route has no rule for who may use it.
     """
-    return _Edge(build_routes(routers), services, authenticate, guard)
+    return _Edge(build_routes(routers), services, authenticate, guard, base)
 
 
 def build_routes(routers: Sequence[APIRouter] = ROUTERS) -> "Routes":
@@ -95,7 +114,7 @@ class Routes(FastAPI):
         self.add_exception_handler(RequestValidationError, on_invalid_request)
         self.add_exception_handler(Exception, on_fault)
         for router in routers:
-            self.include_router(router, prefix=PREFIX)
+            self.include_router(router, prefix=path_of(router.prefix).removesuffix(router.prefix))
 
     def openapi(self) -> dict[str, Any]:
         """Return the OpenAPI document."""
@@ -108,9 +127,15 @@ class _Edge:
     """What happens to every request before a route is looked for."""
 
     def __init__(
-        self, app: App, services: Services, authenticate: Authenticate, guard: Guard
+        self,
+        app: App,
+        services: Services,
+        authenticate: Authenticate,
+        guard: Guard,
+        base: Callable[[Exchange], str],
     ) -> None:
         self._app = app
+        self._base = base
         self._services = services
         self._authenticate = authenticate
         self._guard = guard
@@ -128,7 +153,7 @@ class _Edge:
             body = await self._admitted(exchange)
             await self._app(scope, _replay(body, receive), send_and_note)
         except RemitError as error:
-            status, text, headers = encoded(error)
+            status, text, headers = encoded(error, scope["path"])
             await exchange.respond(status, text, kind=PROBLEM, headers=headers)
         except Exception:
             log.exception("request failed", path=scope["path"])
@@ -149,6 +174,7 @@ class _Edge:
         credential = credential_of(exchange)
         scope["remit.principal"] = await principal_of(self._authenticate, credential)
         scope["remit.services"] = self._services
+        scope["remit.base"] = self._base(exchange)
         body = await exchange.body()
         if body and exchange.method in _WITH_BODY:
             _need_json(exchange)
