@@ -50,6 +50,14 @@ class Caller:
     request_id: str
     base: str
 
+    def reason(self, given: str) -> str:
+        """Return why, for the record: what the caller says, or what it does.
+
+        Raises:
+            BadCall: That does not do.
+        """
+        return checked_reason(given or self.operation)
+
     def change(self, reason: str, **what: object) -> Change:
         """Return what it asks to be changed, for the record.
 
@@ -62,7 +70,7 @@ class Caller:
             author=self.principal.subject,
             operation=self.operation,
             what=what,
-            reason=checked_reason(reason or self.operation),
+            reason=self.reason(reason),
             revision=self.tenant.policy.revision,
         )
 

@@ -4,7 +4,7 @@ bytes ──▶ edge: host and origin, credential, size and kind of the body ─
                               each route asks for its caller by a rule (access.py) ─┘
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import structlog
@@ -18,6 +18,7 @@ from remit.doors.api import (
     agents,
     audit,
     authority,
+    grants,
     keys,
     myself,
     projects,
@@ -39,6 +40,7 @@ from remit.doors.api.problems import (
 from remit.doors.asgi import PROBLEM, App, Event, Exchange, HttpRefusal, Receive, Scope, Send
 from remit.doors.credentials import Authenticate, credential_of, principal_of
 from remit.doors.guard import Guard
+from remit.doors.oauth import ProtectedResources
 from remit.errors import RemitError
 
 log = structlog.get_logger(__name__)
@@ -48,6 +50,7 @@ ROUTERS: Final[Sequence[APIRouter]] = (
     tenants_routes.router,
     servers.router,
     roles.router,
+    grants.router,
     users_routes.router,
     keys.router,
     agents.router,
@@ -66,7 +69,7 @@ def build_api(
     *,
     authenticate: Authenticate,
     guard: Guard,
-    base: Callable[[Exchange], str],
+    resources: ProtectedResources,
     routers: Sequence[APIRouter] = ROUTERS,
 ) -> App:
     """Return what serves `/api/`.
@@ -75,13 +78,13 @@ def build_api(
         services: What the routes ask.
         authenticate: From a credential to its bearer.
         guard: Checks host and origin.
-        base: The root of our own URLs, as whoever sends a request reaches it.
+        resources: How this gateway is called, and its challenges.
         routers: The routes.
 
     Raises:
         TypeError: A route has no rule for who may use it.
     """
-    return _Edge(build_routes(routers), services, authenticate, guard, base)
+    return _Edge(build_routes(routers), services, authenticate, guard, resources)
 
 
 def build_routes(routers: Sequence[APIRouter] = ROUTERS) -> "Routes":
@@ -132,10 +135,10 @@ class _Edge:
         services: Services,
         authenticate: Authenticate,
         guard: Guard,
-        base: Callable[[Exchange], str],
+        resources: ProtectedResources,
     ) -> None:
         self._app = app
-        self._base = base
+        self._resources = resources
         self._services = services
         self._authenticate = authenticate
         self._guard = guard
@@ -154,6 +157,8 @@ class _Edge:
             await self._app(scope, _replay(body, receive), send_and_note)
         except RemitError as error:
             status, text, headers = encoded(error, scope["path"])
+            if isinstance(error, HttpRefusal):
+                headers = self._resources.headers(exchange, error)
             await exchange.respond(status, text, kind=PROBLEM, headers=headers)
         except Exception:
             log.exception("request failed", path=scope["path"])
@@ -172,9 +177,9 @@ class _Edge:
         if scope["path"] == OPENAPI:
             return b""
         credential = credential_of(exchange)
-        scope["remit.principal"] = await principal_of(self._authenticate, credential)
+        scope["remit.principal"] = await principal_of(self._authenticate, credential, scope["path"])
         scope["remit.services"] = self._services
-        scope["remit.base"] = self._base(exchange)
+        scope["remit.base"] = self._resources.base(exchange)
         body = await exchange.body()
         if body and exchange.method in _WITH_BODY:
             _need_json(exchange)
