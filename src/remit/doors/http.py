@@ -8,7 +8,7 @@ import msgspec
 import structlog
 
 from remit.calls.listing import StatusSource
-from remit.doors.asgi import PROBLEM, App, Exchange, HttpRefusal, Receive, Scope, Send
+from remit.doors.asgi import PROBLEM, Exchange, HttpRefusal, Receive, Scope, Send
 from remit.doors.credentials import Authenticate, credential_of
 from remit.doors.guard import Guard
 from remit.doors.mcp.http import PREFIX, McpEndpoint
@@ -25,7 +25,7 @@ def create_app(
     statuses: StatusSource,
     guard: Guard,
     lifespan: Callable[[], AbstractAsyncContextManager[object]],
-) -> App:
+) -> "Application":
     """Return the application.
 
     Args:
@@ -35,10 +35,12 @@ def create_app(
         guard: Checks host and origin.
         lifespan: Entered before the first request and left after the last; it runs *mcp*.
     """
-    return _Application(mcp, _Health(authenticate, statuses), guard, lifespan)
+    return Application(mcp, _Health(authenticate, statuses), guard, lifespan)
 
 
-class _Application:
+class Application:
+    """The ASGI application; `answer` is for servers that know a shorter way than ASGI."""
+
     def __init__(
         self,
         mcp: McpEndpoint,
@@ -52,29 +54,34 @@ class _Application:
         self._lifespan = lifespan
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer over ASGI."""
         if scope["type"] == "lifespan":
             await self._live(receive, send)
         elif scope["type"] == "http":
-            path: str = scope["path"]
-            if path == PREFIX or path.startswith(PREFIX + "/"):
-                await self._mcp(scope, receive, send)
-            else:
-                await self._other(Exchange(scope, receive, send), path)
+            await self.answer(Exchange(scope, receive, send))
         else:
             await send({"type": "websocket.close", "code": 1000})
 
-    async def _other(self, exchange: Exchange, path: str) -> None:
+    async def answer(self, exchange: Exchange) -> None:
+        """Answer one request."""
+        if exchange.path == PREFIX or exchange.path.startswith(PREFIX + "/"):
+            await self._mcp(exchange)
+        else:
+            await self._other(exchange)
+
+    async def _other(self, exchange: Exchange) -> None:
         try:
-            await self._respond(exchange, path)
+            await self._respond(exchange)
         except HttpRefusal as refusal:
             await _problem(exchange, refusal)
         except Exception:
-            log.exception("request failed", path=path)
+            log.exception("request failed", path=exchange.path)
             if exchange.started:
                 raise
             await _problem(exchange, HttpRefusal(500, "an internal error; the log says more"))
 
-    async def _respond(self, exchange: Exchange, path: str) -> None:
+    async def _respond(self, exchange: Exchange) -> None:
+        path = exchange.path
         if path == "/healthz":  # asked by machines that know no host name
             _need_get(exchange)
             await exchange.respond(200, b"ok", kind=b"text/plain; charset=utf-8")

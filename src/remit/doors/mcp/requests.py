@@ -31,7 +31,7 @@ class Accepted:
     def of(exchange: Exchange) -> "Accepted":
         """Read the `Accept` header; a client that sends none takes anything (RFC 9110)."""
         if b"accept" in exchange.repeated:
-            lines = (value for name, value in exchange.scope["headers"] if name == b"accept")
+            lines = (value for name, value in exchange.lines if name == b"accept")
             accept = b",".join(lines)
         else:
             accept = exchange.headers.get(b"accept", b"*/*")
