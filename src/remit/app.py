@@ -10,23 +10,32 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import version
+from pathlib import Path
+from typing import Protocol
 
 import anyio
 import structlog
 
+from remit.admin.change_record import ChangeRecord
 from remit.admin.declaration import Loaded, load_declaration
+from remit.admin.editor import Editor
 from remit.admin.known_servers import unclaimed_package
 from remit.admin.revisions import Follower, declaration_in_force
 from remit.admin.secret_files import session_key
+from remit.calls.allowances import OwnAllowances, SharedAllowances
 from remit.calls.authorize import Authorizer
 from remit.calls.directory import Directory
 from remit.calls.inforce import PolicyInForce
 from remit.calls.invoke import Invoker
+from remit.calls.limit import Allowances, Limiter
 from remit.calls.listing import Listing
 from remit.calls.pipeline import Pipeline
 from remit.calls.record import Recorder
 from remit.calls.validate import Validator
+from remit.doors.api.needs import Services
+from remit.doors.api.tenant import GatewayTenant, NamedTenants
 from remit.doors.guard import Guard
 from remit.doors.http import Application, create_app
 from remit.doors.mcp.changes import CatalogueChanges, ListChanges
@@ -49,6 +58,7 @@ from remit.storage.audit import AuditLog, open_audit
 from remit.storage.database import Database, default_url, open_database
 from remit.storage.epochs import Epochs
 from remit.storage.keys import Keys
+from remit.storage.limits import SlotsInDatabase
 from remit.storage.notices import Notices
 from remit.storage.revisions import Revisions
 from remit.storage.seen import SeenTools
@@ -58,7 +68,16 @@ from remit.upstreams.fleet import BuiltinServer, Fleet, open_fleet
 
 log = structlog.get_logger(__name__)
 
-BUILTINS: Mapping[str, Callable[[Sequence[str]], BuiltinServer]] = {"git": open_git}
+
+class OpenBuiltin(Protocol):
+    """What opens a bundled server."""
+
+    def __call__(self, args: Sequence[str], /, folder: Path) -> BuiltinServer:
+        """Open it with its arguments, relative paths taken from *folder*."""
+        ...
+
+
+BUILTINS: Mapping[str, OpenBuiltin] = {"git": open_git}
 """The one registry of bundled servers: `builtin:` name to what opens it."""
 
 POLL_EPOCHS = 0.5
@@ -110,6 +129,11 @@ class Gateway:
             await self.follower.follow()
         except (DeclarationError, Conflict, StorageUnavailable) as error:
             log.error("the declaration is not reloaded", problem=str(error))  # noqa: TRY400 - one line
+
+
+def builtins_in(folder: Path) -> Mapping[str, Callable[[Sequence[str]], BuiltinServer]]:
+    """Return the bundled servers, with relative paths of their arguments taken from *folder*."""
+    return {name: partial(make, folder=folder) for name, make in BUILTINS.items()}
 
 
 @asynccontextmanager
@@ -206,14 +230,15 @@ async def open_gateway(
         ) as audit,
         open_fleet(
             installation.loaded.declaration.servers,
-            builtins=BUILTINS,
+            builtins=builtins_in(settings.config.absolute().parent),
             environ=os.environ,
             unclaimed=unclaimed_package,
         ) as fleet,
+        _open_allowances(installation) as allowances,
         anyio.create_task_group() as tasks,
     ):
         tokens = _token_verifier(installation, development=development)
-        gateway = await _assemble(installation, audit, fleet, tokens)
+        gateway = await _assemble(installation, audit, fleet, tokens, allowances)
         tasks.start_soon(tokens.keep_fresh)
         notices = Notices(installation.database)
         tasks.start_soon(notices.listen)
@@ -233,8 +258,28 @@ def _token_verifier(installation: Installation, *, development: bool) -> JwtVeri
     )
 
 
+@asynccontextmanager
+async def _open_allowances(installation: Installation) -> AsyncGenerator[Allowances]:
+    """Open what calls are counted in: the shared store, or the database, or this memory alone."""
+    url = installation.settings.shared_url
+    if not url:
+        yield SharedAllowances(SlotsInDatabase(installation.database))
+    elif url == "memory://":
+        yield OwnAllowances()
+    else:
+        # deferred: an optional extra, and slow to import
+        from remit.storage.limits_redis import open_windows  # noqa: PLC0415
+
+        async with open_windows(url) as windows:
+            yield SharedAllowances(windows)
+
+
 async def _assemble(
-    installation: Installation, audit: AuditLog, fleet: Fleet, tokens: JwtVerifier
+    installation: Installation,
+    audit: AuditLog,
+    fleet: Fleet,
+    tokens: JwtVerifier,
+    allowances: Allowances,
 ) -> Gateway:
     policy = installation.policy
     seen = [tool.id for tool in await installation.seen.all_tools(DEFAULT_TENANT)]
@@ -243,6 +288,7 @@ async def _assemble(
     pipeline = Pipeline(
         authorize=Authorizer(directory, policy),
         validate=Validator(fleet, servers),
+        limit=Limiter(policy, allowances),
         record=Recorder(audit, revision=lambda: policy.revision, body_cap=policy.body_cap),
         invoke=Invoker(fleet),
     )
@@ -335,14 +381,46 @@ def build_http_doors(gateway: Gateway, *, loopback: bool) -> HttpDoors:
         mirrored=MirroredArguments(gateway.listing, gateway.directory),
         guard=guard,
     )
+    # FastAPI is imported where it is served, since no other command has any use for it.
+    from remit.doors.api.application import build_api  # noqa: PLC0415 - see above
+
     app = create_app(
         mcp=endpoint,
         authenticate=gateway.authenticate,
         statuses=gateway.fleet,
         guard=guard,
         lifespan=endpoint.running,
+        api=build_api(_api_services(gateway), authenticate=gateway.authenticate, guard=guard),
     )
     return HttpDoors(app=app, stop=endpoint.stop)
+
+
+def _api_services(gateway: Gateway) -> Services:
+    installation = gateway.installation
+    tenant = GatewayTenant(
+        key=DEFAULT_TENANT,
+        id=DEFAULT_TENANT,
+        policy=installation.policy,
+        servers=gateway.fleet,
+        lists=gateway.listing,
+        directory=gateway.directory,
+        follower=gateway.follower,
+    )
+    tenants = NamedTenants([tenant])
+    return Services(
+        tenants=tenants,
+        keys=installation.keys,
+        agents=installation.agents,
+        users=installation.users,
+        revisions=installation.revisions,
+        editor=Editor(
+            installation.revisions, installation.seen, environ=os.environ, follow=tenants.follow
+        ),
+        audit=gateway.audit,
+        changes=ChangeRecord(gateway.audit),
+        forget=gateway.authenticate.forget,
+        now=lambda: datetime.now(UTC),
+    )
 
 
 async def _watch_epochs(epochs: Epochs, notices: Notices, gateway: Gateway) -> None:

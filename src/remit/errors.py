@@ -5,6 +5,7 @@
     │   ├── Unauthenticated     no credential, or one that does not hold
     │   └── CallDenied          policy said no, or there is no such tool: told apart only inside
     ├── BadCall                 the caller may, but these arguments do not fit
+    ├── LimitReached            the caller may, but not so often
     ├── UpstreamError           the server behind us failed
     │   ├── UpstreamUnavailable     it cannot be reached
     │   ├── UpstreamTimeout         it did not answer in time
@@ -67,6 +68,27 @@ class BadCall(RemitError):
     """The arguments do not fit, or the name means several tools; no upstream has heard of it."""
 
     code = "INVALID_INPUT"
+
+
+class LimitReached(RemitError):
+    """The caller may, but has called so often that it has to wait; no upstream has heard of it.
+
+    Attributes:
+        rate: What the limit allows, such as `30 calls per minute`.
+        rule: The limit's path into the declaration.
+        retry_after: Whole seconds until a call may go through, at least 1.
+    """
+
+    code = "LIMIT_REACHED"
+
+    def __init__(self, *, rate: str, rule: str, retry_after: int) -> None:
+        super().__init__(
+            f"limit reached: at most {rate} ({rule}); the call was not made,"
+            f" retry after {retry_after} s"
+        )
+        self.rate = rate
+        self.rule = rule
+        self.retry_after = retry_after
 
 
 class UpstreamError(RemitError):

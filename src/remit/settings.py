@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 DEFAULT_CONFIG = "remit.yaml"
@@ -17,10 +17,12 @@ class Settings:
     Attributes:
         config: Path of the declaration.
         database_url: As `REMIT_DATABASE_URL` gives it, or None for SQLite beside the declaration.
+        shared_url: As `REMIT_SHARED_URL` gives it, or None where the database is what is shared.
     """
 
     config: Path
     database_url: str | None = None
+    shared_url: str | None = field(default=None, repr=False)
 
     @property
     def state(self) -> Path:
@@ -38,4 +40,5 @@ class Settings:
         return cls(
             config=config if config is not None else Path(named),
             database_url=environ.get("REMIT_DATABASE_URL") or None,
+            shared_url=environ.get("REMIT_SHARED_URL") or None,
         )

@@ -9,14 +9,14 @@ import structlog
 
 from remit.calls.ids import new_id
 from remit.calls.redact import recorded, recorded_text
-from remit.errors import AuditUnavailable, BadCall, CallDenied, UpstreamError
+from remit.errors import AuditUnavailable, BadCall, CallDenied, LimitReached, UpstreamError
 from remit.model.calls import (
+    AdmittedCall,
     AuthorizedCall,
     Call,
     Outcome,
     OutcomeKind,
     RecordedCall,
-    ValidCall,
 )
 from remit.model.events import AuditEvent, EventKind
 
@@ -73,7 +73,7 @@ class Recorder:
             self._event(
                 call,
                 kind=EventKind.REFUSED,
-                server=refusal.server if denied else (call.scope or ""),
+                server=_server_of(call, refusal),
                 tool=_tool_of(call, refusal),
                 decision="deny",
                 layer=refusal.layer if denied else "",
@@ -85,8 +85,10 @@ class Recorder:
             )
         )
 
-    async def rejected(self, authorized: AuthorizedCall, refusal: BadCall | UpstreamError) -> None:
-        """Record an allowed call that never ran: bad arguments, or a server that is away."""
+    async def rejected(
+        self, authorized: AuthorizedCall, refusal: BadCall | UpstreamError | LimitReached
+    ) -> None:
+        """Record an allowed call that never ran: bad arguments, a server away, or too many."""
         await self._audit.record(
             self._authorized(
                 authorized,
@@ -97,12 +99,13 @@ class Recorder:
             )
         )
 
-    async def invoked(self, valid: ValidCall) -> RecordedCall:
+    async def invoked(self, admitted: AdmittedCall) -> RecordedCall:
         """Record that the call is about to run; until more is known its outcome is unknown.
 
         Raises:
             AuditUnavailable: Then the call must not run.
         """
+        valid = admitted.valid
         event = self._authorized(
             valid.authorized, kind=EventKind.INVOKED, outcome=OutcomeKind.UNKNOWN
         )
@@ -220,6 +223,18 @@ class Recorder:
 
 def _ms_between(start: datetime, end: datetime) -> float:
     return (end - start).total_seconds() * 1000
+
+
+def _server_of(call: Call, refusal: CallDenied | BadCall) -> str:
+    """Return the server of the tool that was meant, else the one whose endpoint was called.
+
+    A tool is a server and a name (R1): what was asked for at `/mcp/git` is git's, whether there is
+    such a tool or not, and is found by `--server git`. An endpoint can be called anything, so its
+    name is recorded as a text is.
+    """
+    if isinstance(refusal, CallDenied) and refusal.layer:
+        return refusal.server
+    return recorded_text(call.scope or "", MOST_NAME)
 
 
 def _tool_of(call: Call, refusal: CallDenied | BadCall) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from http import HTTPStatus
+from typing import Final
 
 import msgspec
 import structlog
@@ -17,6 +18,9 @@ from remit.model.servers import ServerState, ServerStatus
 
 log = structlog.get_logger(__name__)
 
+API: Final = "/api/"
+"""Where the management API begins."""
+
 
 def create_app(
     *,
@@ -25,6 +29,7 @@ def create_app(
     statuses: StatusSource,
     guard: Guard,
     lifespan: Callable[[], AbstractAsyncContextManager[object]],
+    api: App | None = None,
 ) -> "Application":
     """Return the application.
 
@@ -34,12 +39,13 @@ def create_app(
         statuses: What `/readyz` reports on.
         guard: Checks host and origin.
         lifespan: Entered before the first request and left after the last; it runs *mcp*.
+        api: Serves everything below `/api/`, if anything does.
     """
-    return Application(mcp, _Health(authenticate, statuses), guard, lifespan)
+    return Application(mcp, _Health(authenticate, statuses), guard, lifespan, api)
 
 
 class Application:
-    """The ASGI application; `answer` is for servers that know a shorter way than ASGI."""
+    """The ASGI application; `answer` is for servers that know a shorter way than ASGI to `/mcp`."""
 
     def __init__(
         self,
@@ -47,18 +53,23 @@ class Application:
         health: "_Health",
         guard: Guard,
         lifespan: Callable[[], AbstractAsyncContextManager[object]],
+        api: App | None,
     ) -> None:
         self._mcp = mcp
         self._health = health
         self._guard = guard
         self._lifespan = lifespan
+        self._api = api
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer over ASGI."""
         if scope["type"] == "lifespan":
             await self._live(receive, send)
         elif scope["type"] == "http":
-            await self.answer(Exchange(scope, receive, send))
+            if self._api is not None and scope["path"].startswith(API):
+                await self._api(scope, receive, send)
+            else:
+                await self.answer(Exchange(scope, receive, send))
         else:
             await send({"type": "websocket.close", "code": 1000})
 

@@ -13,7 +13,8 @@ confusable-servers      warning   names that read alike in `mcp__server__tool`
 granted-to-nobody       info      offered tools that no role, user role or agent type may use (R16)
 not-governed-by-roles   warning   a role grants tools of a server that it does not govern (R9)
 role-without-callers    info      a role that no key and no agent has
-                                  (grants, agent types and toolsets: `lint_layers.py`)
+                                  (grants, agent types and toolsets: `lint_layers.py`;
+                                  limits: `lint_limits.py`)
 """
 
 from collections.abc import Collection, Iterator
@@ -34,6 +35,7 @@ from remit.policy.findings import (
 )
 from remit.policy.grants import ROLE
 from remit.policy.lint_layers import layer_findings
+from remit.policy.lint_limits import limit_findings
 from remit.policy.patterns import Pattern
 from remit.policy.snapshot import Domain, PolicySnapshot, compile_snapshot, domain_of
 
@@ -69,6 +71,7 @@ def lint(
         findings += _wrong_hats(role, declaration)
         findings += _without_callers(role, declaration, in_use)
     findings += layer_findings(declaration, offered, now, in_use)
+    findings += limit_findings(declaration, offered)
     findings += _granted_to_nobody(declaration, offered)
     return tuple(findings)
 

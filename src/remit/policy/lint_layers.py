@@ -71,7 +71,7 @@ def _agent_type_findings(
     for key, texts in (("allow", rule.allow), ("deny", rule.deny)):
         for at, text in enumerate(texts):
             place = f"{path}.{key}[{at}]"
-            yield from _pattern_findings(text, f"{key} of {whose}", place, declaration, offered)
+            yield from pattern_findings(text, f"{key} of {whose}", place, declaration, offered)
     denies = [Pattern.parse(text) for text in rule.deny]
     for at, text in enumerate(rule.allow):
         covering = [deny.covers(Pattern.parse(text)) for deny in denies]
@@ -108,7 +108,7 @@ def _grant_findings(
     if grant.server and grant.server not in declaration.servers:
         yield _unknown_server("the grant", grant.server, path, declaration)
     if grant.tool:
-        yield from _pattern_findings(grant.tool, "the grant", path, declaration, offered)
+        yield from pattern_findings(grant.tool, "the grant", path, declaration, offered)
     if now is not None and grant.until is not None and grant.until <= now:
         yield Finding(
             code="expired-grant",
@@ -178,9 +178,10 @@ def _shadowed(grant: str, path: str, deny: str) -> Finding:
     )
 
 
-def _pattern_findings(
+def pattern_findings(
     text: str, whose: str, path: str, declaration: Declaration, offered: Offered
 ) -> Iterator[Finding]:
+    """Give what is wrong with the pattern *text* of *whose* rule at *path*."""
     pattern = Pattern.parse(text)
     server = pattern.literal_server
     if server is not None and server not in declaration.servers and server not in CREW_TOOLS:

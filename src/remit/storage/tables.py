@@ -166,6 +166,16 @@ epochs = Table(
     Column("value", BigInteger, nullable=False),
 )
 
+limit_slots = Table(
+    "limit_slots",
+    metadata,
+    Column("key", Text, primary_key=True),
+    Column("slot", Integer, primary_key=True, autoincrement=False),
+    # seconds since 1970 on the database's clock
+    Column("free_at", Double, nullable=False),
+    Index("limit_slots_free", "key", "free_at"),
+)
+
 seen_tools = Table(
     "seen_tools",
     metadata,
