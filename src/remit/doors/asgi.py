@@ -22,6 +22,9 @@ BODY_TIME: Final = 30.0
 
 _NONE: Final = frozenset[bytes]()
 
+NOWHERE: Final = ("", None)
+"""The address of a socket that has none."""
+
 JSON: Final = b"application/json"
 PROBLEM: Final = b"application/problem+json"
 
@@ -53,6 +56,7 @@ class Exchange:
         headers: By lower-case name; of a repeated one the last.
         repeated: Names that came more than once.
         client: Address and port of the other side, or None where there is no such thing.
+        server: Address and port that the connection came to.
         started: Whether the answer has begun.
     """
 
@@ -65,6 +69,7 @@ class Exchange:
         "method",
         "path",
         "repeated",
+        "server",
         "started",
     )
 
@@ -73,6 +78,7 @@ class Exchange:
         self._send = send
         self.read_head(scope["method"], scope["path"], scope["headers"])
         self.client: tuple[str, int] | None = scope.get("client")
+        self.server: tuple[str, int | None] = scope.get("server") or NOWHERE
 
     def read_head(self, method: str, path: str, lines: list[tuple[bytes, bytes]]) -> None:
         """Take what a request begins with."""

@@ -18,7 +18,7 @@ from uvicorn.protocols.http.httptools_impl import (
     HttpToolsProtocol,
 )
 
-from remit.doors.asgi import JSON, Exchange, Headers
+from remit.doors.asgi import JSON, NOWHERE, Exchange, Headers
 
 Answer = Callable[[Exchange], Awaitable[None]]
 """Answers a request, whatever way it came."""
@@ -182,6 +182,7 @@ class WholeExchange(Exchange):
     def __init__(self, protocol: DoorProtocol, body: bytes) -> None:
         self.read_head("POST", protocol.url.decode("ascii"), protocol.headers)
         self.client = protocol.client
+        self.server = protocol.server or NOWHERE
         self.keep_alive = True
         self.disconnected = False
         self.response_complete = False
