@@ -83,7 +83,7 @@ class ProtectedResources:
         parts = [f'error="{refusal.error}"'] if refusal.error else []
         servers = self._authorization_servers()
         if servers:
-            path: str = exchange.scope["path"].removesuffix("/")
+            path = exchange.path.removesuffix("/")
             endpoint = path if _ENDPOINT.fullmatch(path) else _ROOT
             metadata = f"{self._addresses.base(exchange)}{WELL_KNOWN}{endpoint}"
             parts.append(f'resource_metadata="{metadata}"')

@@ -153,7 +153,7 @@ class _Edge:
 
         exchange = Exchange(scope, receive, send)
         try:
-            body = await self._admitted(exchange)
+            body = await self._admitted(exchange, scope)
             await self._app(scope, _replay(body, receive), send_and_note)
         except RemitError as error:
             status, text, headers = encoded(error, scope["path"])
@@ -165,19 +165,18 @@ class _Edge:
             if not started:
                 raise
 
-    async def _admitted(self, exchange: Exchange) -> bytes:
+    async def _admitted(self, exchange: Exchange, scope: Scope) -> bytes:
         """Return the body of a request that may go on, with its sender in the scope.
 
         Raises:
             HttpRefusal: It may not.
         """
         self._guard.check(exchange)
-        scope = exchange.scope
         scope["remit.request_id"] = new_id()
-        if scope["path"] == OPENAPI:
+        if exchange.path == OPENAPI:
             return b""
         credential = credential_of(exchange)
-        scope["remit.principal"] = await principal_of(self._authenticate, credential, scope["path"])
+        scope["remit.principal"] = await principal_of(self._authenticate, credential, exchange.path)
         scope["remit.services"] = self._services
         scope["remit.base"] = self._resources.base(exchange)
         body = await exchange.body()
