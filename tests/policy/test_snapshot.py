@@ -6,13 +6,15 @@ from typing import Any
 import pytest
 
 from remit.errors import DeclarationError
+from remit.model.decisions import Decision
 from remit.model.declaration import Declaration
 from remit.model.principals import Principal, PrincipalKind
 from remit.model.roles import Role
 from remit.model.servers import ServerConfig
 from remit.model.tools import ToolId
 from remit.policy.engine import decide
-from remit.policy.snapshot import MEMO_LIMIT, DecisionMemo, compile_snapshot
+from remit.policy.memo import MEMO_LIMIT, Memo
+from remit.policy.snapshot import compile_snapshot
 
 DECLARATION = Declaration(
     servers={"s": ServerConfig(name="s")},
@@ -76,7 +78,7 @@ def test_what_is_remembered_is_told_apart_by_tenant_roles_and_tool() -> None:
 
 def test_the_memo_forgets_rather_than_grow() -> None:
     snapshot = compile_snapshot(DECLARATION, tenant="default", revision=1)
-    memo = DecisionMemo(2)
+    memo = Memo[Decision](2)
     decision = decide(snapshot, READER, ToolId("s", "x"))
     questions = [("default", ("r",), ToolId("s", str(number))) for number in range(3)]
 

@@ -4,7 +4,7 @@ Every verdict that a rule can give is made here, once, with its path and its rea
 look them up.
 """
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import Enum
@@ -25,12 +25,10 @@ from remit.policy.agent_types import (
 )
 from remit.policy.grants import SubjectGrants, compile_grants
 from remit.policy.limits import LimitRules
+from remit.policy.memo import Memo
 from remit.policy.patterns import Pattern
 from remit.policy.rules import PatternRule, PatternRules
 from remit.policy.toolsets import LOADOUTS, PLACES, Audience, Toolset, compile_toolsets
-
-MEMO_LIMIT = 16_384
-"""Most decisions one snapshot remembers: roles times tools of a large installation."""
 
 DATA = "data"
 """The server that toolsets govern (R9)."""
@@ -60,31 +58,6 @@ def list_order(tool: ToolId) -> tuple[str, int, str]:
     """Return what lists are sorted by: server, canonical place on the `data` server, name."""
     places: Mapping[str, int] = PLACES if tool.server == DATA else {}
     return tool.server, places.get(tool.name, len(places)), tool.name
-
-
-class DecisionMemo:
-    """Decisions made on one snapshot, which cannot change while it stands; at most *limit*.
-
-    A question is all that a decision depends on besides the snapshot.
-    """
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._kept: dict[Hashable, Decision] = {}
-
-    def find(self, question: Hashable) -> Decision | None:
-        """Return the decision made before, or None."""
-        return self._kept.get(question)
-
-    def keep(self, question: Hashable, decision: Decision) -> None:
-        """Remember *decision*, forgetting all others when there are too many."""
-        if len(self._kept) >= self._limit:
-            self._kept.clear()
-        self._kept[question] = decision
-
-    def __len__(self) -> int:
-        """Return how many decisions are kept."""
-        return len(self._kept)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,7 +125,7 @@ class PolicySnapshot:
     admin_bypass: bool
     limits: LimitRules = field(repr=False)
     good_until: datetime | None
-    memo: DecisionMemo = field(repr=False)
+    memo: Memo[Decision] = field(repr=False)
     _declared_grants: tuple[Grant, ...] = field(repr=False)
 
     def at(self, now: datetime) -> "PolicySnapshot":
@@ -164,7 +137,7 @@ class PolicySnapshot:
             self,
             grants=grants.by_subject,
             good_until=grants.good_until,
-            memo=DecisionMemo(MEMO_LIMIT),
+            memo=Memo(),
         )
 
 
@@ -206,7 +179,7 @@ def compile_snapshot(
         admin_bypass=declaration.policy.admin_bypass,
         limits=LimitRules(tenant, declaration.limits),
         good_until=grants.good_until,
-        memo=DecisionMemo(MEMO_LIMIT),
+        memo=Memo(),
         _declared_grants=declaration.grants,
     )
 
