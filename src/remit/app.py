@@ -10,7 +10,10 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import version
+from pathlib import Path
+from typing import Protocol
 
 import anyio
 import structlog
@@ -19,7 +22,7 @@ from remit.admin.change_record import ChangeRecord
 from remit.admin.declaration import Loaded, load_declaration
 from remit.admin.editor import Editor
 from remit.admin.known_servers import unclaimed_package
-from remit.admin.revisions import Follower, declaration_in_force
+from remit.admin.revisions import Follower, declaration_in_force, latest_usable
 from remit.admin.secret_files import session_key
 from remit.calls.allowances import OwnAllowances, SharedAllowances
 from remit.calls.authorize import Authorizer
@@ -31,6 +34,7 @@ from remit.calls.listing import Listing
 from remit.calls.pipeline import Pipeline
 from remit.calls.record import Recorder
 from remit.calls.validate import Validator
+from remit.doors.addresses import Addresses
 from remit.doors.api.needs import Services
 from remit.doors.api.tenant import GatewayTenant, NamedTenants
 from remit.doors.asgi import App
@@ -42,6 +46,7 @@ from remit.doors.mcp.methods import ServerInfo
 from remit.doors.mcp.mirrored import MirroredArguments
 from remit.doors.mcp.protocol import McpDoor
 from remit.doors.mcp.sessions import Sessions
+from remit.doors.oauth import ProtectedResources
 from remit.errors import Conflict, DeclarationError, StartupError, StorageUnavailable
 from remit.identity.authenticate import Authenticator
 from remit.identity.development import development_issuer
@@ -66,7 +71,16 @@ from remit.upstreams.fleet import BuiltinServer, Fleet, open_fleet
 
 log = structlog.get_logger(__name__)
 
-BUILTINS: Mapping[str, Callable[[Sequence[str]], BuiltinServer]] = {"git": open_git}
+
+class OpenBuiltin(Protocol):
+    """What opens a bundled server."""
+
+    def __call__(self, args: Sequence[str], /, folder: Path) -> BuiltinServer:
+        """Open it with its arguments, relative paths taken from *folder*."""
+        ...
+
+
+BUILTINS: Mapping[str, OpenBuiltin] = {"git": open_git}
 """The one registry of bundled servers: `builtin:` name to what opens it."""
 
 POLL_EPOCHS = 0.5
@@ -120,9 +134,14 @@ class Gateway:
             log.error("the declaration is not reloaded", problem=str(error))  # noqa: TRY400 - one line
 
 
+def builtins_in(folder: Path) -> Mapping[str, Callable[[Sequence[str]], BuiltinServer]]:
+    """Return the bundled servers, with relative paths of their arguments taken from *folder*."""
+    return {name: partial(make, folder=folder) for name, make in BUILTINS.items()}
+
+
 @asynccontextmanager
 async def open_installation(
-    settings: Settings, *, author: str, replace: bool = False
+    settings: Settings, *, author: str, replace: bool = False, as_stored: bool = False
 ) -> AsyncGenerator[Installation]:
     """Open declaration and database; a file that changed becomes a revision (R18).
 
@@ -131,23 +150,28 @@ async def open_installation(
         author: Who is recorded as the author of a new revision; empty to write none, and to
             decide under the number it would get.
         replace: Whether a changed file may overwrite revisions of the console or the API.
+        as_stored: Whether the revision in force counts whatever the file says, as a worker wants
+            that starts while others run.
 
     Raises:
         DeclarationError: The file is wrong, with every problem in it.
         Conflict: A changed file would overwrite newer revisions.
         StartupError: The database cannot be opened.
     """
-    file = load_declaration(settings.config)
+    file = None if as_stored else load_declaration(settings.config)
     async with open_state(settings) as database:
         revisions = Revisions(database)
-        loaded, number = await declaration_in_force(
-            revisions,
-            DEFAULT_TENANT,
-            file,
-            author=author,
-            now=datetime.now(UTC),
-            replace=replace,
-        )
+        if file is None:
+            loaded, number = await latest_usable(revisions, DEFAULT_TENANT)
+        else:
+            loaded, number = await declaration_in_force(
+                revisions,
+                DEFAULT_TENANT,
+                file,
+                author=author,
+                now=datetime.now(UTC),
+                replace=replace,
+            )
         yield Installation(
             settings=settings,
             loaded=loaded,
@@ -190,7 +214,12 @@ def _make_state_folder(settings: Settings) -> None:
 
 @asynccontextmanager
 async def open_gateway(
-    settings: Settings, *, author: str, development: bool = False, replace: bool = False
+    settings: Settings,
+    *,
+    author: str,
+    development: bool = False,
+    replace: bool = False,
+    as_stored: bool = False,
 ) -> AsyncGenerator[Gateway]:
     """Open everything; returns before slow servers are up.
 
@@ -199,6 +228,7 @@ async def open_gateway(
         author: As `open_installation` says.
         development: Whether tokens of `remit token issue` are accepted, too: only on loopback.
         replace: As `open_installation` says.
+        as_stored: Likewise.
 
     Raises:
         DeclarationError: The file is wrong.
@@ -206,7 +236,9 @@ async def open_gateway(
         StartupError: Database or journal cannot be opened.
     """
     async with (
-        open_installation(settings, author=author, replace=replace) as installation,
+        open_installation(
+            settings, author=author, replace=replace, as_stored=as_stored
+        ) as installation,
         open_audit(
             installation.database,
             settings.state,
@@ -214,7 +246,7 @@ async def open_gateway(
         ) as audit,
         open_fleet(
             installation.loaded.declaration.servers,
-            builtins=BUILTINS,
+            builtins=builtins_in(settings.config.absolute().parent),
             environ=os.environ,
             unclaimed=unclaimed_package,
         ) as fleet,
@@ -354,9 +386,10 @@ def build_http_doors(gateway: Gateway, *, loopback: bool) -> HttpDoors:
     Raises:
         StartupError: The key that seals session ids cannot be made.
     """
-    http = gateway.installation.policy.declaration.http
-    guard = Guard(
-        loopback=loopback, public_url=http.public_url, allowed_origins=http.allowed_origins
+    policy = gateway.installation.policy
+    guard = Guard(loopback=loopback, http=lambda: policy.declaration.http)
+    resources = ProtectedResources(
+        lambda: policy.declaration.issuers, Addresses(lambda: policy.declaration.http)
     )
     endpoint = McpEndpoint(
         door=build_door(gateway),
@@ -364,6 +397,7 @@ def build_http_doors(gateway: Gateway, *, loopback: bool) -> HttpDoors:
         sessions=Sessions(session_key(gateway.installation.settings.state / "session.key")),
         mirrored=MirroredArguments(gateway.listing, gateway.directory),
         guard=guard,
+        resources=resources,
     )
     # FastAPI is imported where it is served, since no other command has any use for it.
     from remit.doors.api.application import build_api  # noqa: PLC0415 - see above
@@ -373,8 +407,14 @@ def build_http_doors(gateway: Gateway, *, loopback: bool) -> HttpDoors:
         authenticate=gateway.authenticate,
         statuses=gateway.fleet,
         guard=guard,
+        resources=resources,
         lifespan=endpoint.running,
-        api=build_api(_api_services(gateway), authenticate=gateway.authenticate, guard=guard),
+        api=build_api(
+            _api_services(gateway),
+            authenticate=gateway.authenticate,
+            guard=guard,
+            resources=resources,
+        ),
     )
     return HttpDoors(app=app, stop=endpoint.stop)
 

@@ -13,7 +13,7 @@ from remit.admin.revisions import as_yaml, roll_back
 from remit.admin.secret_files import write_secret
 from remit.app import open_state
 from remit.cli.output import ConfigFlag, JsonFlag, as_rows, fail, print_json, print_table, run
-from remit.errors import NotFound, StartupError
+from remit.errors import StartupError
 from remit.model.principals import DEFAULT_TENANT
 from remit.model.revisions import Revision
 from remit.settings import Settings
@@ -109,7 +109,7 @@ async def _one(settings: Settings, number: int | None) -> Revision:
             return await store.get_revision(DEFAULT_TENANT, number)
         latest = await store.latest(DEFAULT_TENANT)
         if latest is None:
-            raise NotFound("nothing was declared yet: `remit apply FILE` or `remit serve` does")
+            fail("nothing was declared yet: `remit apply FILE` or `remit serve` does")
         return latest
 
 

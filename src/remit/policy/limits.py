@@ -6,10 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from remit.model.limits import Allowance, Limit
-from remit.model.principals import Principal
+from remit.model.principals import Principal, PrincipalKind
 from remit.model.tools import ToolId
 from remit.policy.memo import Memo
 from remit.policy.patterns import Pattern
+
+MOST_ANSWERS = 16_384
+"""How many pairs of a caller and a tool are remembered with their limits."""
+
+_Question = tuple[PrincipalKind, str, str, tuple[str, ...], ToolId]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +48,7 @@ class LimitRules:
     def __init__(self, tenant: str, limits: Sequence[Limit] = ()) -> None:
         self._tenant = tenant
         self._rules = _distinct([_rule(at, limit) for at, limit in enumerate(limits)])
-        self._memo = Memo[tuple[Allowance, ...]]()
+        self._memo = Memo[_Question, tuple[Allowance, ...]](MOST_ANSWERS)
 
     def allowances(self, principal: Principal, tool: ToolId) -> tuple[Allowance, ...]:
         """Return what a call of *tool* by *principal* has to fit into; mostly nothing."""

@@ -1,29 +1,24 @@
-"""Answers given before, on rules that cannot change while they stand."""
+"""A memory with a bound, for answers that cannot change while their snapshot stands."""
 
 from collections.abc import Hashable
-from typing import Final, Generic, TypeVar
+from typing import Generic, TypeVar
 
-MEMO_LIMIT: Final = 16_384
-"""Most answers that one snapshot remembers of a kind: roles times tools of a large installation."""
-
+Question = TypeVar("Question", bound=Hashable)
 Answer = TypeVar("Answer")
 
 
-class Memo(Generic[Answer]):
-    """Answers by question, at most *limit*.
+class Memo(Generic[Question, Answer]):
+    """Answers given before; at most *limit*."""
 
-    A question is all that its answer depends on besides the rules; forgetting changes no answer.
-    """
-
-    def __init__(self, limit: int = MEMO_LIMIT) -> None:
+    def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._kept: dict[Hashable, Answer] = {}
+        self._kept: dict[Question, Answer] = {}
 
-    def find(self, question: Hashable) -> Answer | None:
+    def find(self, question: Question) -> Answer | None:
         """Return the answer given before, or None."""
         return self._kept.get(question)
 
-    def keep(self, question: Hashable, answer: Answer) -> None:
+    def keep(self, question: Question, answer: Answer) -> None:
         """Remember *answer*, forgetting all others when there are too many."""
         if len(self._kept) >= self._limit:
             self._kept.clear()
