@@ -14,7 +14,17 @@ from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
 from remit.calls.ids import new_id
-from remit.doors.api import agents, audit, authority, keys, myself, revisions, roles, servers
+from remit.doors.api import (
+    agents,
+    audit,
+    authority,
+    grants,
+    keys,
+    myself,
+    revisions,
+    roles,
+    servers,
+)
 from remit.doors.api import tenants as tenants_routes
 from remit.doors.api import users as users_routes
 from remit.doors.api.needs import Services
@@ -39,6 +49,7 @@ ROUTERS: Final[Sequence[APIRouter]] = (
     tenants_routes.router,
     servers.router,
     roles.router,
+    grants.router,
     users_routes.router,
     keys.router,
     agents.router,
