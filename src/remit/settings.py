@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from remit.model.principals import DEFAULT_TENANT
+
 DEFAULT_CONFIG = "remit.yaml"
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 8400
@@ -17,10 +19,12 @@ class Settings:
     Attributes:
         config: Path of the declaration.
         database_url: As `REMIT_DATABASE_URL` gives it, or None for SQLite beside the declaration.
+        tenant: Name or UUID of the tenant that a command is about (`--tenant`).
     """
 
     config: Path
     database_url: str | None = None
+    tenant: str = DEFAULT_TENANT
 
     @property
     def state(self) -> Path:
@@ -28,7 +32,13 @@ class Settings:
         return self.config.absolute().parent / ".remit"
 
     @classmethod
-    def read(cls, config: Path | None, environ: Mapping[str, str] = os.environ) -> "Settings":
+    def read(
+        cls,
+        config: Path | None,
+        environ: Mapping[str, str] = os.environ,
+        *,
+        tenant: str | None = None,
+    ) -> "Settings":
         """Take a flag before its variable, and the variable before the default.
 
         `REMIT_CONFIG` and, from the design document, `MCP_CONFIG_PATH` name the declaration
@@ -38,4 +48,5 @@ class Settings:
         return cls(
             config=config if config is not None else Path(named),
             database_url=environ.get("REMIT_DATABASE_URL") or None,
+            tenant=DEFAULT_TENANT if tenant is None else tenant,
         )

@@ -33,6 +33,7 @@ from remit.doors.mcp.methods import ServerInfo
 from remit.doors.mcp.mirrored import MirroredArguments
 from remit.doors.mcp.protocol import McpDoor
 from remit.doors.mcp.sessions import Sessions
+from remit.doors.mcp.tenants import TenantDoor
 from remit.doors.server import HttpServer
 from remit.errors import AuditUnavailable, StorageUnavailable, Unauthenticated
 from remit.model.declaration import Declaration
@@ -42,6 +43,9 @@ from remit.model.roles import Role
 from remit.model.servers import ServerConfig, ServerState, ServerStatus, Transport
 from remit.model.tools import Tool, ToolId
 from remit.upstreams.catalogue import Catalogue
+
+UUID = "0c8f4cda-9b0c-4b5e-8a36-9ac9e9d6a1b2"
+"""The tenant's."""
 
 JsonObject = dict[str, Any]
 
@@ -161,13 +165,22 @@ class World:
         named = {role.name: role for role in roles}
         self.policy.swap(Declaration(servers=servers, roles=named), revision=2)
 
+    def find(self, tenant: str) -> TenantDoor | None:
+        """Return the door of the one tenant that there is."""
+        mirrored = MirroredArguments(self.listing, self.directory)
+        door = TenantDoor(uuid=UUID, door=self.door, mirrored=mirrored)
+        return door if tenant == "default" else None
+
+    def statuses(self, tenant: str | None) -> tuple[ServerStatus, ...]:
+        """Return where the servers stand."""
+        return self.fleet.statuses() if tenant in (None, "default") else ()
+
     def endpoint(self) -> McpEndpoint:
         """Return a fresh endpoint over the same insides, as another worker has one."""
         return McpEndpoint(
-            door=self.door,
+            doors=self.find,
             authenticate=self.authenticate,
             sessions=Sessions(self.session_key),
-            mirrored=MirroredArguments(self.listing, self.directory),
             guard=self.guard,
         )
 
@@ -239,7 +252,7 @@ async def serving(world: World) -> AsyncGenerator[str]:
     app = create_app(
         mcp=endpoint,
         authenticate=world.authenticate,
-        statuses=world.fleet,
+        statuses=world.statuses,
         guard=world.guard,
         lifespan=endpoint.running,
     )

@@ -18,15 +18,13 @@ from remit.admin.changes import (
 )
 from remit.admin.declaration import Loaded, load_declaration
 from remit.admin.revisions import apply_file, parse_revision, standing_of
-from remit.app import open_state
-from remit.cli.output import ConfigFlag, JsonFlag, counted, print_json, run
+from remit.app.installation import State, open_state
+from remit.cli.output import ConfigFlag, JsonFlag, TenantFlag, counted, print_json, run
 from remit.errors import Conflict, DeclarationError
 from remit.model.declaration import Declaration
-from remit.model.principals import DEFAULT_TENANT
 from remit.model.revisions import Revision
 from remit.policy.snapshot import compile_snapshot
 from remit.settings import DEFAULT_CONFIG, Settings
-from remit.storage.database import Database
 from remit.storage.revisions import Revisions
 from remit.storage.seen import SeenTools
 
@@ -82,6 +80,7 @@ def apply(
     ] = False,
     reason: Annotated[str, typer.Option("--reason", help="Why, in a line.")] = "",
     config: ConfigFlag = None,
+    tenant: TenantFlag = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Make FILE the declaration that counts, for every gateway on this database within seconds.
@@ -89,7 +88,7 @@ def apply(
     Shows what changes, and who gains or loses which tool. A file that is wrong changes nothing.
     Exit status 1 if it is refused.
     """
-    settings = settings_beside(file, config)
+    settings = settings_beside(file, config, tenant)
     loaded = load(file)
     plan = run(lambda: _apply(settings, loaded, reason, dry_run=dry_run, replace=replace))
     if as_json:
@@ -102,12 +101,12 @@ def apply(
         raise typer.Exit(1)
 
 
-def settings_beside(file: Path, config: Path | None) -> Settings:
+def settings_beside(file: Path, config: Path | None, tenant: str | None) -> Settings:
     """Return whose state is meant: that of the declaration in use, else that beside *file*."""
     named = config or os.environ.get("REMIT_CONFIG") or os.environ.get("MCP_CONFIG_PATH")
     if named or Path(DEFAULT_CONFIG).exists():
-        return Settings.read(config)
-    return Settings.read(file)
+        return Settings.read(config, tenant=tenant)
+    return Settings.read(file, tenant=tenant)
 
 
 def load(file: Path) -> Loaded:
@@ -122,13 +121,13 @@ def load(file: Path) -> Loaded:
 async def _apply(
     settings: Settings, loaded: Loaded, reason: str, *, dry_run: bool, replace: bool
 ) -> Plan:
-    async with open_state(settings) as database:
-        store = Revisions(database)
+    async with open_state(settings) as state:
+        store, tenant = Revisions(state.database), state.tenant.name
         new = loaded.declaration
-        standing = await standing_of(store, DEFAULT_TENANT, new.document)
+        standing = await standing_of(store, tenant, new.document)
         latest = standing.latest
         changes = document_changes({} if latest is None else latest.document, new.document)
-        authority = await _authority(database, latest, new)
+        authority = await _authority(state, latest, new)
         if dry_run:
             conflict = ""
             if standing.newer and not standing.is_latest and not replace:
@@ -144,7 +143,7 @@ async def _apply(
         try:
             written = await apply_file(
                 store,
-                DEFAULT_TENANT,
+                tenant,
                 loaded,
                 author="cli",
                 reason=reason or f"from {Path(loaded.file).name}",
@@ -168,14 +167,14 @@ async def _apply(
 
 
 async def _authority(
-    database: Database, latest: Revision | None, new: Declaration
+    state: State, latest: Revision | None, new: Declaration
 ) -> Sequence[AuthorityChange]:
     """Ask both policies about every tool that is declared, known to be offered, or ever seen."""
-    now = datetime.now(UTC)
+    now, tenant = datetime.now(UTC), state.tenant.name
     old = _declaration_of(latest)
-    seen = {tool.id for tool in await SeenTools(database).all_tools(DEFAULT_TENANT)}
+    seen = {tool.id for tool in await SeenTools(state.database).all_tools(tenant)}
     before, after = (
-        compile_snapshot(declaration, tenant=DEFAULT_TENANT, revision=number, now=now)
+        compile_snapshot(declaration, tenant=tenant, revision=number, now=now)
         for number, declaration in enumerate((old, new))
     )
     return authority_changes(before, after, seen | known_tools(old) | known_tools(new))

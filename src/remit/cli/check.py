@@ -11,11 +11,22 @@ import typer
 from remit.admin.check import Report, check_declaration
 from remit.admin.declaration import Loaded, load_declaration
 from remit.admin.known_servers import unclaimed_package
-from remit.app import BUILTINS
-from remit.cli.output import EXIT_NO, ConfigFlag, JsonFlag, counted, err, print_json, run
+from remit.app.bundled import BUILTINS
+from remit.app.installation import open_installation
+from remit.cli.output import (
+    EXIT_NO,
+    ConfigFlag,
+    JsonFlag,
+    TenantFlag,
+    counted,
+    err,
+    print_json,
+    run,
+)
 from remit.cli.servers import is_absent
 from remit.errors import DeclarationError, Problem
 from remit.model.declaration import Declaration
+from remit.model.principals import DEFAULT_TENANT
 from remit.model.servers import ServerStatus
 from remit.settings import Settings
 from remit.upstreams.fleet import open_fleet
@@ -23,6 +34,7 @@ from remit.upstreams.fleet import open_fleet
 
 def check(
     config: ConfigFlag = None,
+    tenant: TenantFlag = None,
     connect: Annotated[
         bool,
         typer.Option("--connect", help="Also start the servers and compare with what they offer."),
@@ -31,11 +43,12 @@ def check(
 ) -> None:
     """Say everything that is wrong or suspicious in the declaration.
 
+    That is the file, and for a tenant other than `default` the revision in force.
     Exit status 1 on an error, 0 with warnings alone. Without --connect no server is started.
     """
-    settings = Settings.read(config)
+    settings = Settings.read(config, tenant=tenant)
     try:
-        loaded = load_declaration(settings.config)
+        loaded = _loaded(settings)
         asked = run(lambda: _ask(loaded.declaration)) if connect else _Asked()
         report = check_declaration(
             loaded, offered=asked.offered, environ=os.environ, now=datetime.now(UTC)
@@ -47,9 +60,28 @@ def check(
     if as_json:
         print_json(report.to_json())
     else:
-        _print(report, str(settings.config))
+        is_file = settings.tenant == DEFAULT_TENANT
+        _print(report, str(settings.config) if is_file else f"tenant {settings.tenant}")
     if report.errors:
         raise typer.Exit(EXIT_NO)
+
+
+def _loaded(settings: Settings) -> Loaded:
+    """Return the file, or what is in force for a tenant that has none."""
+    if settings.tenant == DEFAULT_TENANT:
+        return load_declaration(settings.config)
+    found = run(lambda: _in_force(settings))
+    if isinstance(found, DeclarationError):
+        raise found
+    return found
+
+
+async def _in_force(settings: Settings) -> Loaded | DeclarationError:
+    try:
+        async with open_installation(settings, author="") as installation:
+            return installation.loaded
+    except DeclarationError as error:
+        return error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

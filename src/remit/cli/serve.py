@@ -10,7 +10,7 @@ import typer
 
 from remit.admin.keys import ADMIN_KEY_NAME, make_key
 from remit.admin.secret_files import write_secret
-from remit.app import Gateway, open_gateway
+from remit.app.gateway import Gateway, open_gateway
 from remit.cli.output import ConfigFlag, run
 from remit.cli.serving import bind, build_server, is_loopback, serve_until_cancelled, url_of
 from remit.errors import StartupError
@@ -47,7 +47,7 @@ def serve(
 
 async def _serve(settings: Settings, host: str, port: int, *, replace: bool) -> None:
     async with open_gateway(
-        settings, author="serve", development=is_loopback(host), replace=replace
+        settings, author="serve", everyone=True, development=is_loopback(host), replace=replace
     ) as gateway:
         await _check_exposure(gateway, host)
         with bind(host, port) as listener:

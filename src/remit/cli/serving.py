@@ -9,7 +9,8 @@ from contextlib import asynccontextmanager
 import anyio
 import uvicorn
 
-from remit.app import Gateway, build_http_doors
+from remit.app.doors import build_http_doors
+from remit.app.gateway import Gateway
 from remit.doors.server import HttpServer
 from remit.errors import StartupError
 

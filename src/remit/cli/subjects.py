@@ -6,11 +6,10 @@ from typing import Annotated, Final, NoReturn
 
 import typer
 
-from remit.app import Installation
+from remit.app.installation import Installation
 from remit.cli.output import EXIT_USAGE, fail
 from remit.identity.authenticate import principal_of
 from remit.model.principals import (
-    DEFAULT_TENANT,
     AgentType,
     Principal,
     PrincipalKind,
@@ -43,43 +42,57 @@ async def _role(installation: Installation, name: str) -> Principal:
     roles = installation.policy.declaration.roles
     if name not in roles:
         _unknown("role", name, roles, "declared roles")
-    return Principal(kind=PrincipalKind.ROLE, name=name, roles=(name,))
+    return Principal(
+        kind=PrincipalKind.ROLE, name=name, tenant=installation.tenant.name, roles=(name,)
+    )
 
 
 async def _user(installation: Installation, name: str) -> Principal:
-    if await installation.users.is_disabled(DEFAULT_TENANT, name):
+    if await installation.users.is_disabled(installation.tenant.name, name):
         fail(f"user {name!r} is disabled: `remit users enable {name}` lets it in again")
     typer.echo(
         f"note: user:{name} stands here without the claims of a token, so it has no roles and no"
         " groups; grants to the user itself count",
         err=True,
     )
-    return Principal(kind=PrincipalKind.USER, name=name)
+    return Principal(kind=PrincipalKind.USER, name=name, tenant=installation.tenant.name)
 
 
-async def _user_role(_installation: Installation, name: str) -> Principal:
+async def _user_role(installation: Installation, name: str) -> Principal:
     known = [role.value for role in UserRole]
     if name not in known:
         _unknown("user role", name, known, "user roles")
-    return Principal(kind=PrincipalKind.USER_ROLE, name=name, user_roles=(UserRole(name),))
+    return Principal(
+        kind=PrincipalKind.USER_ROLE,
+        name=name,
+        tenant=installation.tenant.name,
+        user_roles=(UserRole(name),),
+    )
 
 
 async def _agent(installation: Installation, name: str) -> Principal:
-    agents = {each.id: each for each in await installation.agents.all_agents(DEFAULT_TENANT)}
+    agents = {
+        each.id: each for each in await installation.agents.all_agents(installation.tenant.name)
+    }
     if name not in agents:
         _unknown("agent", name, agents, "agents")
     return agents[name].principal
 
 
-async def _agent_type(_installation: Installation, name: str) -> Principal:
+async def _agent_type(installation: Installation, name: str) -> Principal:
     known = [each.value for each in AgentType]
     if name not in known:
         _unknown("agent type", name, known, "agent types")
-    return Principal(kind=PrincipalKind.AGENT_TYPE, name=name, agent_type=AgentType(name))
+    return Principal(
+        kind=PrincipalKind.AGENT_TYPE,
+        name=name,
+        tenant=installation.tenant.name,
+        agent_type=AgentType(name),
+    )
 
 
 async def _key(installation: Installation, name: str) -> Principal:
-    keys = await installation.keys.all_keys(DEFAULT_TENANT)
+    keys = await installation.keys.all_keys(installation.tenant.name)
     held = {key.name: key for key in keys if key.holds_at(datetime.now(UTC))}
     if name not in held:
         known = ", ".join(held) or "none"

@@ -7,13 +7,16 @@ from http import HTTPStatus
 import msgspec
 import structlog
 
-from remit.calls.listing import StatusSource
 from remit.doors.asgi import PROBLEM, App, Exchange, HttpRefusal, Receive, Scope, Send
 from remit.doors.credentials import Authenticate, credential_of
 from remit.doors.guard import Guard
 from remit.doors.mcp.http import PREFIX, McpEndpoint
 from remit.errors import RemitError
+from remit.model.principals import Principal
 from remit.model.servers import ServerState, ServerStatus
+
+Statuses = Callable[[str | None], Sequence[ServerStatus]]
+"""Returns where the servers of one tenant stand, or those of all."""
 
 log = structlog.get_logger(__name__)
 
@@ -22,7 +25,7 @@ def create_app(
     *,
     mcp: McpEndpoint,
     authenticate: Authenticate,
-    statuses: StatusSource,
+    statuses: Statuses,
     guard: Guard,
     lifespan: Callable[[], AbstractAsyncContextManager[object]],
 ) -> App:
@@ -99,28 +102,28 @@ class _Application:
 
 
 class _Health:
-    """Readiness: with the state of every server for administrators."""
+    """Readiness: with the state of their tenant's servers for administrators."""
 
-    def __init__(self, authenticate: Authenticate, statuses: StatusSource) -> None:
+    def __init__(self, authenticate: Authenticate, statuses: Statuses) -> None:
         self._authenticate = authenticate
         self._statuses = statuses
 
     async def respond(self, exchange: Exchange) -> None:
-        statuses = self._statuses.statuses()
-        ready = is_ready(statuses)
+        ready = is_ready(self._statuses(None))
         body: dict[str, object] = {"status": "ready" if ready else "starting"}
-        if await self._is_administrator(exchange):
-            body["servers"] = statuses
+        caller = await self._caller(exchange)
+        if caller is not None and caller.admin:
+            body["servers"] = self._statuses(caller.tenant)
         await exchange.respond(200 if ready else 503, msgspec.json.encode(body))
 
-    async def _is_administrator(self, exchange: Exchange) -> bool:
+    async def _caller(self, exchange: Exchange) -> Principal | None:
         credential = credential_of(exchange)
         if credential is None:
-            return False
+            return None
         try:
-            return (await self._authenticate(credential)).admin
+            return await self._authenticate(credential)
         except RemitError:
-            return False
+            return None
 
 
 def is_ready(statuses: Sequence[ServerStatus]) -> bool:

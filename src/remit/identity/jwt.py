@@ -6,7 +6,7 @@ The cheap checks come first, so that no network is asked about a token that coul
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final, Protocol, cast
@@ -77,6 +77,14 @@ class VerifiedToken:
         return now < self.ends
 
 
+class TenantNames(Protocol):
+    """Which tenants there are."""
+
+    def name_of(self, text: str) -> str | None:
+        """Return the name of the tenant whose name or UUID *text* is, or None."""
+        ...
+
+
 class Issuers:
     """The issuers in force: those that are declared, and our own.
 
@@ -123,6 +131,7 @@ class JwtVerifier:
         *,
         folder: Path,
         environ: Mapping[str, str],
+        tenants: TenantNames | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         open_source: Callable[[JwtIssuer, Callable[[], None]], Source] | None = None,
     ) -> None:
@@ -132,6 +141,7 @@ class JwtVerifier:
             issuers: Those in force; asked for every token, so a change needs no restart.
             folder: What a relative `jwks_file` is relative to.
             environ: Where `secret_env` is looked up.
+            tenants: Which tenants there are; without it, any that a token names.
             now: The time, aware UTC.
             open_source: Gives the keys of an issuer; by default as it is declared.
         """
@@ -139,6 +149,7 @@ class JwtVerifier:
         self._issuers = issuers
         self._folder = folder
         self._environ = environ
+        self._tenants = tenants
         self._now = now
         self._open = open_source or self._declared_source
         self._known: Sequence[JwtIssuer] = ()
@@ -188,13 +199,21 @@ class JwtVerifier:
             raise CredentialRefused("an algorithm that the issuer may not use")
         _check_audience(token.claims.get("aud"), issuer.audience)
         ends = _check_times(token.claims, self._now(), issuer.leeway)
-        principal = principal_from(token.claims, issuer, ends)
+        principal = self._in_its_tenant(principal_from(token.claims, issuer, ends), issuer)
         keys = await trusted.source.known()
         if not is_signed(token, _candidates(keys, token), trusted.algorithms):
             newer = await trusted.source.renewed(keys)
             if newer is keys or not is_signed(token, _candidates(newer, token), trusted.algorithms):
                 raise CredentialRefused("no key of the issuer made the signature")
         return VerifiedToken(principal=principal, ends=ends)
+
+    def _in_its_tenant(self, principal: Principal, issuer: JwtIssuer) -> Principal:
+        """Return *principal* with its tenant's name, which the token may give as a UUID."""
+        named = principal.tenant
+        tenant = named if self._tenants is None else self._tenants.name_of(named)
+        if tenant is None or issuer.tenant not in ("", tenant):
+            raise CredentialRefused("for a tenant that is unknown, or none of the issuer's")
+        return principal if tenant == named else replace(principal, tenant=tenant)
 
     def _count(self) -> None:
         self.generation += 1
