@@ -5,6 +5,7 @@
     │   ├── Unauthenticated     no credential, or one that does not hold
     │   └── CallDenied          policy said no, or there is no such tool: told apart only inside
     ├── BadCall                 the caller may, but these arguments do not fit
+    ├── LimitReached            the caller may, but not so often
     ├── UpstreamError           the server behind us failed
     │   ├── UpstreamUnavailable     it cannot be reached
     │   ├── UpstreamTimeout         it did not answer in time
@@ -13,6 +14,7 @@
     ├── DeclarationError        a configuration file is wrong: file, line, field, remedy
     ├── NotFound                what was asked for by name does not exist
     ├── Conflict                what was to be made exists already, or changed meanwhile
+    │   └── Outdated                it was changed by somebody else since the caller looked
     └── StartupError            something remit needs cannot be reached or started
         └── StorageUnavailable      the database, while running
 
@@ -68,6 +70,27 @@ class BadCall(RemitError):
     code = "INVALID_INPUT"
 
 
+class LimitReached(RemitError):
+    """The caller may, but has called so often that it has to wait; no upstream has heard of it.
+
+    Attributes:
+        rate: What the limit allows, such as `30 calls per minute`.
+        rule: The limit's path into the declaration.
+        retry_after: Whole seconds until a call may go through, at least 1.
+    """
+
+    code = "LIMIT_REACHED"
+
+    def __init__(self, *, rate: str, rule: str, retry_after: int) -> None:
+        super().__init__(
+            f"limit reached: at most {rate} ({rule}); the call was not made,"
+            f" retry after {retry_after} s"
+        )
+        self.rate = rate
+        self.rule = rule
+        self.retry_after = retry_after
+
+
 class UpstreamError(RemitError):
     """The server behind us failed.
 
@@ -121,6 +144,10 @@ class Conflict(RemitError):
     """What was to be made exists already, or was changed by somebody else meanwhile."""
 
     code = "INVALID_INPUT"
+
+
+class Outdated(Conflict):
+    """Somebody else changed it since the caller looked, so that the change would undo theirs."""
 
 
 class StartupError(RemitError):

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from remit.model.principals import DEFAULT_TENANT
@@ -20,11 +20,13 @@ class Settings:
         config: Path of the declaration.
         database_url: As `REMIT_DATABASE_URL` gives it, or None for SQLite beside the declaration.
         tenant: Name or UUID of the tenant that a command is about (`--tenant`).
+        shared_url: As `REMIT_SHARED_URL` gives it, or None where the database is what is shared.
     """
 
     config: Path
     database_url: str | None = None
     tenant: str = DEFAULT_TENANT
+    shared_url: str | None = field(default=None, repr=False)
 
     @property
     def state(self) -> Path:
@@ -49,4 +51,5 @@ class Settings:
             config=config if config is not None else Path(named),
             database_url=environ.get("REMIT_DATABASE_URL") or None,
             tenant=DEFAULT_TENANT if tenant is None else tenant,
+            shared_url=environ.get("REMIT_SHARED_URL") or None,
         )

@@ -1,9 +1,12 @@
 """What the tests of the configuration share."""
 
 import re
+from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
+
+from remit.storage.database import Database, default_url, open_database
 
 
 @pytest.fixture
@@ -26,3 +29,10 @@ def example_yaml(shared: Path, tmp_path: Path) -> Path:
     path = tmp_path / "remit.yaml"
     path.write_text(found[1])
     return path
+
+
+@pytest.fixture
+async def database(tmp_path: Path) -> AsyncGenerator[Database]:
+    """Open a fresh database."""
+    async with open_database(default_url(tmp_path)) as opened:
+        yield opened

@@ -69,6 +69,7 @@ def test_a_yes_has_the_shape_of_the_contract() -> None:
         "revision": 12,
         "tool": "git/status",
         "available": True,
+        "limits": [],
         "layers": answer["layers"],
     }
     layers = cast("list[dict[str, str]]", answer["layers"])
@@ -142,6 +143,7 @@ def test_a_name_that_means_nothing_is_a_no_that_says_how_to_ask(alias: str) -> N
         "revision": 12,
         "tool": None,
         "available": False,
+        "limits": [],
         "layers": [],
     }
 

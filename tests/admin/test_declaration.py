@@ -65,17 +65,15 @@ def test_the_example_of_the_contract_loads(example_yaml: Path) -> None:
     assert list(loaded.left_out) == ["github"]
     assert {(w.code, w.message.split("'")[1]) for w in loaded.warnings} == {
         ("not-in-this-release", "mcp_servers.github.builtin"),
-        ("not-enforced-yet", "limits"),
         ("not-enforced-yet", "audit.retention_days"),
     }
-    assert "NOT limited" in next(str(w) for w in loaded.warnings if "'limits'" in w.message)
+    assert [limit.rate for limit in declaration.limits] == ["30 calls per minute"]
     assert all(w.line and w.file == str(example_yaml) for w in loaded.warnings)
 
 
 def test_every_section_of_a_later_release_is_known_and_said_not_to_act_yet() -> None:
     sections: dict[str, object] = {
         "identity": {"oidc": {"a": 1}},
-        "limits": [{"role": "r", "tool": "a/b", "calls": 3, "per": "minute", "per_caller": True}],
         "tenants": [{"name": "a"}],
         "data": {"screening": "alert"},
         "alerts": [{"on": "denied"}],

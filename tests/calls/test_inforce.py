@@ -57,7 +57,7 @@ async def test_a_swap_puts_everything_of_another_revision_in_force_at_once() -> 
     assert (policy.snapshot.revision, policy.revision) == (4, 4)
     assert (policy.snapshot.tenant, policy.body_cap()) == ("acme", 1)
     assert policy.server("git") is None
-    assert policy.explains_denials(caller("clerk"))
+    assert policy.explains_denials(caller("clerk", tenant="acme"))
 
 
 def test_what_cannot_be_compiled_leaves_what_is_in_force() -> None:

@@ -213,6 +213,7 @@ async def test_the_record_of_an_abandoned_call_is_not_cut_off_with_it() -> None:
     slow = type(pipeline)(
         authorize=pipeline.authorize,
         validate=lambda _: valid,
+        limit=pipeline.limit,
         record=Recorder(audit, revision=lambda: 7, body_cap=lambda: 100),
         invoke=pipeline.invoke,
     )

@@ -180,7 +180,7 @@ async def test_a_row_has_the_time_from_the_door_to_the_answer() -> None:
     )
     valid = world.validate(world.authorize(world.call(HERE, "git__status")))
 
-    recorded = await recorder.invoked(valid)
+    recorded = await recorder.invoked(await world.limit(valid))
     await recorder.abandoned(recorded)
 
     assert [event.ms for event in audit.events] == [0.0, 2000.0]

@@ -5,10 +5,12 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from remit.calls.allowances import OwnAllowances
 from remit.calls.authorize import Authorizer
 from remit.calls.directory import Directory
 from remit.calls.inforce import PolicyInForce
 from remit.calls.invoke import Invoker
+from remit.calls.limit import Limiter
 from remit.calls.listing import Listing
 from remit.calls.pipeline import Pipeline
 from remit.calls.record import Recorder
@@ -121,12 +123,14 @@ class World:
         self.directory = Directory(self, self, seen)
         self.authorize = Authorizer(self.directory, self)
         self.validate = Validator(self, self)
+        self.limit = Limiter(self, OwnAllowances())
         self.listing = Listing(
             directory=self.directory, catalogues=self, policies=self, statuses=self
         )
         self.pipeline = Pipeline(
             authorize=self.authorize,
             validate=self.validate,
+            limit=self.limit,
             record=Recorder(
                 self.audit,
                 revision=lambda: self.policy.revision,

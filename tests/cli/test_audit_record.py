@@ -14,7 +14,7 @@ import pytest
 import structlog
 import typer.testing
 
-from remit.cli.audit import PAGE
+from remit.admin.audit_rows import PAGE
 from remit.cli.main import app
 from remit.model.events import AuditEvent
 from remit.storage.database import default_url, open_database

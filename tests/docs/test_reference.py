@@ -16,7 +16,7 @@ from remit.cli.main import app
 from remit.model.declaration import Declaration
 
 CONFIGURATION = (REPOSITORY / "docs" / "configuration.md").read_text()
-LISTS = {"identity.jwt", "limits"}
+LISTS = {"grants", "identity.jwt", "limits"}
 CODE = re.compile(r"`([^`]+)`")
 
 

@@ -17,10 +17,12 @@ from mcp.client.session import MessageHandlerFnT
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.inbound import encode_header_value
 
+from remit.calls.allowances import OwnAllowances
 from remit.calls.authorize import Authorizer
 from remit.calls.directory import Directory
 from remit.calls.inforce import PolicyInForce
 from remit.calls.invoke import Invoker
+from remit.calls.limit import Limiter
 from remit.calls.listing import Listing
 from remit.calls.pipeline import Pipeline
 from remit.calls.record import Recorder
@@ -38,6 +40,7 @@ from remit.doors.server import HttpServer
 from remit.errors import AuditUnavailable, StorageUnavailable, Unauthenticated
 from remit.model.declaration import Declaration
 from remit.model.events import AuditEvent
+from remit.model.limits import Limit
 from remit.model.principals import Principal, PrincipalKind
 from remit.model.roles import Role
 from remit.model.servers import ServerConfig, ServerState, ServerStatus, Transport
@@ -197,12 +200,14 @@ def build_world(
     *,
     most_streams: int = 16,
     keep_alive: float = 15.0,
+    limits: tuple[Limit, ...] = (),
 ) -> World:
     """Put a gateway together as the composition root does, over fakes."""
     fleet = FakeFleet(offers)
     declaration = Declaration(
         servers={name: ServerConfig(name=name, command="true") for name in offers},
         roles={role.name: role for role in roles},
+        limits=limits,
     )
     policy = PolicyInForce(declaration, tenant="default", revision=1)
     audit = FakeAudit()
@@ -212,6 +217,7 @@ def build_world(
     pipeline = Pipeline(
         authorize=Authorizer(directory, policy),
         validate=Validator(fleet, servers),
+        limit=Limiter(policy, OwnAllowances()),
         record=Recorder(audit, revision=lambda: policy.revision, body_cap=policy.body_cap),
         invoke=Invoker(fleet),
     )

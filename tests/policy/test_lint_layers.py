@@ -374,7 +374,7 @@ def test_a_role_that_nobody_has_is_told_where_that_can_be_known() -> None:
     idle = Role(name="idle", allow=("git/*",))
     declaration = declare(roles=(READER, idle))
 
-    assert lint(declaration, OFFERED, in_use={"reader"}) == (
+    assert lint(declaration, OFFERED, in_use={"role:reader"}) == (
         Finding(
             code="role-without-callers",
             severity=Severity.INFO,
@@ -396,3 +396,29 @@ def test_a_tool_that_only_a_toolset_or_an_agent_type_opens_is_granted_to_somebod
     offered = {"data": frozenset({"echo"}), "mail": frozenset({"send"}), "git": frozenset({"log"})}
 
     assert lint(declaration, offered) == ()
+
+
+def test_a_grant_to_a_key_or_an_agent_that_does_not_exist_names_the_nearest() -> None:
+    declaration = declare(
+        deny("key:c1", server="wiki"),
+        deny("agent:w1", server="wiki"),
+        deny("key:ci", server="wiki"),
+    )
+
+    told = lint(declaration, OFFERED, in_use={"key:ci", "role:reader", "agent:ci"})
+
+    assert [(one.code, one.path, one.message, one.remedy) for one in told] == [
+        (
+            "unknown-subject",
+            "grants[0]",
+            "key 'c1' does not exist",
+            "make it, such as by 'remit keys create'",
+        ),
+        (
+            "unknown-subject",
+            "grants[1]",
+            "agent 'w1' does not exist",
+            "make it, such as by 'remit agents create'",
+        ),
+    ]
+    assert lint(declaration, OFFERED) == ()

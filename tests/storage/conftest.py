@@ -1,16 +1,15 @@
 """Databases of both kinds, fresh for every test, and the stores on top of them."""
 
 import os
-import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
-import tempfile
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 from uuid import uuid4
 
 import anyio
@@ -31,6 +30,7 @@ from remit.testing.fakes import (
     InMemoryRevisions,
     InMemoryUsers,
 )
+from remit.testing.services import open_postgres, open_redis, postgres_programs
 
 RECORDER = Path(__file__).parent / "record_events.py"
 
@@ -44,11 +44,7 @@ class Stores:
     revisions: Revisions | InMemoryRevisions
 
 
-def _postgres_programs() -> Path:
-    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda p: p.parts[-3])
-    if found:
-        return found[-1].parent
-    reason = "PostgreSQL is not installed under /usr/lib/postgresql"
+def _absent(reason: str) -> NoReturn:
     if os.environ.get("CI") == "true":
         pytest.fail(reason)
     pytest.skip(reason)
@@ -57,35 +53,20 @@ def _postgres_programs() -> Path:
 @pytest.fixture(scope="session")
 def postgres_socket() -> Generator[Path]:
     """Run a server for the session; it listens on a socket in the folder given."""
-    programs = _postgres_programs()
-    folder = Path(tempfile.mkdtemp(prefix="remit-postgres-"))
-    user = None
-    if os.geteuid() == 0:  # the server refuses to run as root
-        user = "postgres"
-        shutil.chown(folder, user, user)
-    data = folder / "data"
+    programs = postgres_programs()
+    if programs is None:
+        _absent("PostgreSQL is not installed under /usr/lib/postgresql")
+    with open_postgres(programs) as server:
+        yield server.folder
 
-    def run(program: str, *arguments: str) -> None:
-        subprocess.run(
-            [programs / program, "-D", data, *arguments],
-            check=True,
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            timeout=50,
-            user=user,
-            group=user,
-            extra_groups=[] if user else None,
-        )
 
-    run("initdb", "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync")
-    options = f"-k {folder} -c listen_addresses= -c fsync=off -c max_connections=50"
-    run("pg_ctl", "-w", "-l", str(folder / "log"), "-o", options, "start")
-    try:
-        yield folder
-    finally:
-        run("pg_ctl", "-w", "-m", "immediate", "stop")
-        shutil.rmtree(folder)
+@pytest.fixture(scope="session")
+def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Generator[str]:
+    """Run a Redis server for the session; tests share it, and use keys of their own."""
+    with open_redis(tmp_path_factory.mktemp("redis")) as server:
+        if server is None:
+            _absent("no redis-server and no valkey-server is installed")
+        yield server.url
 
 
 @pytest.fixture

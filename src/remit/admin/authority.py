@@ -8,6 +8,7 @@ from remit.errors import BadCall
 from remit.identity.authenticate import principal_of
 from remit.model.decisions import Decision, Explanation, Layer
 from remit.model.keys import Key
+from remit.model.limits import Allowance
 from remit.model.principals import Principal, PrincipalKind
 from remit.model.tools import ToolId
 from remit.policy.engine import (
@@ -28,11 +29,13 @@ class Answer:
     Attributes:
         tool: The tool that was meant, or None when the name means none.
         available: Whether its server is known to offer it.
+        limits: The limits that an allowed call counts against.
     """
 
     tool: ToolId | None
     available: bool
     explanation: Explanation
+    limits: tuple[Allowance, ...] = ()
 
     def to_json(self) -> dict[str, object]:
         """Return the contract's shape of `remit explain --json`."""
@@ -45,6 +48,10 @@ class Answer:
             "revision": decision.revision,
             "tool": str(self.tool) if self.tool is not None else None,
             "available": self.available,
+            "limits": [
+                {"rule": limit.rule, "calls": limit.calls, "seconds": limit.seconds}
+                for limit in self.limits
+            ],
             "layers": [
                 {
                     "layer": verdict.layer.value,
@@ -123,10 +130,13 @@ class Authority:
         tool = self.find_tool(alias)
         if tool is None:
             return Answer(tool=None, available=False, explanation=self._unknown(alias))
+        explanation = explain(self._snapshot, principal, tool)
+        allowed = explanation.decision.allowed
         return Answer(
             tool=tool,
             available=tool in self._available,
-            explanation=explain(self._snapshot, principal, tool),
+            explanation=explanation,
+            limits=self._snapshot.limits.allowances(principal, tool) if allowed else (),
         )
 
     def who_can(

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Literal, cast
 
 from remit.admin.known_servers import offered_by
@@ -13,7 +14,7 @@ from remit.model.declaration import Declaration
 from remit.model.principals import AgentType, Principal, PrincipalKind, UserRole
 from remit.model.tools import ToolId
 from remit.policy.engine import decide
-from remit.policy.snapshot import PolicySnapshot
+from remit.policy.snapshot import PolicySnapshot, compile_snapshot
 
 LONGEST_VALUE = 60
 """Characters of a value that a line shows."""
@@ -90,6 +91,20 @@ def authority_changes(
         for tool in known
         if (after := decide(new, caller, tool)).allowed != decide(old, caller, tool).allowed
     )
+
+
+def shifts_of_authority(
+    old: Declaration, new: Declaration, seen: Iterable[ToolId], *, tenant: str, now: datetime
+) -> tuple[AuthorityChange, ...]:
+    """Return who would gain or lose which tool if *new* took the place of *old*.
+
+    Asked is about every tool that either declares or is known to offer, and about those *seen*.
+    """
+    before, after = (
+        compile_snapshot(declaration, tenant=tenant, revision=number, now=now)
+        for number, declaration in enumerate((old, new))
+    )
+    return authority_changes(before, after, {*seen, *known_tools(old), *known_tools(new)})
 
 
 def known_tools(declaration: Declaration) -> frozenset[ToolId]:

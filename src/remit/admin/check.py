@@ -5,7 +5,7 @@ from the shipped catalogue.
 """
 
 import shutil
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -16,7 +16,10 @@ from remit.admin.known_servers import offered_by, unclaimed_package
 from remit.admin.secrets_in_clear import secrets_in_clear
 from remit.calls.redact import redacted_text
 from remit.errors import Problem
+from remit.identity.authenticate import principal_of
+from remit.model.agents import Agent
 from remit.model.declaration import Declaration
+from remit.model.keys import Key
 from remit.model.roles import Role
 from remit.model.servers import ServerConfig, Transport
 from remit.policy.findings import Severity
@@ -63,7 +66,7 @@ def check_declaration(
             shipped catalogue stands in.
         environ: The environment the gateway would run with.
         now: The moment at which grants are judged as ended; None to judge none.
-        in_use: The roles that a key or an agent has; None where that is not known.
+        in_use: As `subjects_in_use` gives them; None where that is not known.
     """
     declaration = loaded.declaration
     complaints = Complaints(file=loaded.file, positions=loaded.positions)
@@ -80,6 +83,21 @@ def check_declaration(
         roles=len(declaration.roles),
         grants=sum(_grants_of(role) for role in declaration.roles.values()),
     )
+
+
+def subjects_in_use(
+    keys: Iterable[Key], agents: Iterable[Agent], now: datetime
+) -> frozenset[str] | None:
+    """Return keys that hold *now*, agents, and the roles of both, in SUBJECT spelling.
+
+    None before anybody has a role: then the declaration is new, and nothing is to be told of it.
+    """
+    callers = [principal_of(key) for key in keys if key.holds_at(now)]
+    callers += [agent.principal for agent in agents]
+    roles = {f"role:{role}" for caller in callers for role in caller.roles}
+    if not roles:
+        return None
+    return frozenset(roles | {caller.subject for caller in callers})
 
 
 def _lint_problems(

@@ -33,6 +33,17 @@ _WANTED = {
     "float_parsing": "a number",
     "finite_number": "a finite number",
 }
+_USUAL_REMEDIES = {
+    "bad-name": "choose another name",
+    "bad-pattern": "write it as 'server/tool', with '*' for any run of characters",
+    "bad-subject": "write a kind and a name, such as 'user:ann'",
+    "bad-value": "write such a value, or remove the key to have its default",
+    "duplicate-key": "keep one of the two",
+    "missing-key": "add it",
+    "wrong-type": "write such a value, or remove the key to have its default",
+}
+"""What to do where whoever complains has no better advice."""
+
 _RULE_KEYS = frozenset(
     {
         *("argument", "arguments", "arg", "args", "constraint", "constraints", "condition"),
@@ -73,7 +84,8 @@ class Complaints:
         path = path_of(where)
         text = f"{path!r} {message}" if path else f"the document {message}"
         line = self.line_of(where)
-        return Problem(code=code, message=text, file=self.file, line=line, remedy=remedy)
+        advice = remedy or _USUAL_REMEDIES.get(code, "")
+        return Problem(code=code, message=text, file=self.file, line=line, remedy=advice)
 
     def line_of(self, where: Location) -> int:
         """Return the line of the nearest thing around *where* that has one, or 0."""

@@ -22,11 +22,13 @@ from remit.admin.grant_rules import (
 from remit.admin.issuer_rules import issuer_of, issuer_problems, repeated_issuers
 from remit.admin.known_servers import known_builtins, later_builtins
 from remit.admin.later_releases import idle_parts
+from remit.admin.limit_rules import limit_of, limit_problems
 from remit.admin.schema import (
     AgentTypeShape,
     DocumentShape,
     GrantShape,
     JwtShape,
+    LimitShape,
     RoleShape,
     ServerShape,
     Shape,
@@ -45,6 +47,7 @@ from remit.admin.yaml_source import read_file
 from remit.errors import DeclarationError, Problem
 from remit.model.declaration import AuditSettings, Declaration, HttpSettings
 from remit.model.grants import AgentTypeRule, Grant, JwtIssuer, PolicySettings, ToolsetOptions
+from remit.model.limits import Limit
 from remit.model.roles import Role
 from remit.model.servers import ServerConfig, Session, ToolSettings, Transport
 from remit.policy.patterns import check_pattern
@@ -129,6 +132,7 @@ class _Reader:
         types = [self._agent_type(name, entry) for name, entry in shape.agent_types.items()]
         grants = [self._grant(index, entry) for index, entry in enumerate(shape.grants)]
         issuers = [self._issuer(index, entry) for index, entry in enumerate(shape.identity.jwt)]
+        limits = [self._limit(index, entry) for index, entry in enumerate(shape.limits)]
         self._warn_of_idle_parts(data)
         return Declaration(
             version=shape.version,
@@ -140,6 +144,7 @@ class _Reader:
             groups=self._groups(shape.groups),
             policy=PolicySettings(**_given(shape.policy)),
             issuers=self._distinct([issuer for issuer in issuers if issuer is not None]),
+            limits=tuple(limit for limit in limits if limit is not None),
             audit=AuditSettings(**_given(shape.audit)),
             http=HttpSettings(**_given(shape.server)),
             document=data,
@@ -260,6 +265,18 @@ class _Reader:
             problems += issuer_problems(self._complaints, where, shape)
             if not problems:
                 return issuer_of(shape)
+        self.errors += problems
+        return None
+
+    def _limit(self, index: int, entry: object) -> Limit | None:
+        where: Location = ("limits", index)
+        examined = self._complaints.examine(LimitShape, entry, where)
+        problems = [*examined.problems]
+        if not problems:
+            shape = LimitShape.model_validate(examined.sound)
+            problems += limit_problems(self._complaints, where, shape)
+            if not problems:
+                return limit_of(shape)
         self.errors += problems
         return None
 

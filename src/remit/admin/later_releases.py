@@ -8,7 +8,6 @@ from remit.admin.schema import ANY
 
 _MEANINGS: Mapping[tuple[str, ...], str] = {
     ("identity", "oidc"): "nobody can sign in to the console",
-    ("limits",): "calls are NOT limited",
     ("tenants",): "there is one tenant, `default`",
     ("data",): "the `data` server is not there",
     ("alerts",): "no alert is ever sent",

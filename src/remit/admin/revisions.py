@@ -68,7 +68,8 @@ class RevisionStore(Protocol):
         """Make *document* the current revision; return the current one if it says the same.
 
         Raises:
-            Conflict: *after* is given and is not the current one's number.
+            Outdated: *after* is given and is not the current one's number.
+            Conflict: Others kept writing revisions.
         """
         ...
 

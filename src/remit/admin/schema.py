@@ -238,7 +238,7 @@ class IdentityShape(Shape):
 
 
 class LimitShape(Shape):
-    """`limits[]`."""
+    """`limits[]`; what `per` may be is checked in `limit_rules.py`."""
 
     role: Text = ""
     principal: Text = ""
@@ -272,7 +272,7 @@ class DocumentShape(Shape):
     agent_types: dict[str, object] = {}
     toolsets: ToolsetsShape = ToolsetsShape()
     identity: IdentityShape = IdentityShape()
-    limits: list[LimitShape] = []
+    limits: list[object] = []
     audit: AuditShape = AuditShape()
     policy: PolicyShape = PolicyShape()
     tenants: Collection = {}

@@ -15,16 +15,21 @@ def write_secret(path: Path, text: str) -> bool:
     Raises:
         StartupError: The folder cannot be written.
     """
+    # whole before it has its name: another process that starts now reads it at once
+    making = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
     try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        handle = os.open(making, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(handle, "w") as file:
+            file.write(text)
+        os.link(making, path)
     except FileExistsError:
         return False
     except OSError as error:
         raise StartupError(
             f"cannot write {path}: {error.strerror}; make its folder writable"
         ) from error
-    with os.fdopen(handle, "w") as file:
-        file.write(text)
+    finally:
+        making.unlink(missing_ok=True)
     return True
 
 

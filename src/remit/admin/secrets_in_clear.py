@@ -22,9 +22,9 @@ _TRIVIAL = re.compile(r"\d{0,7}|true|false|yes|no|none|null", re.IGNORECASE)
 
 def secrets_in_clear(config: ServerConfig) -> tuple[str, ...]:
     """Return the fields of an entry that seem to hold a secret, such as `env.API_KEY`."""
-    found = [f"env.{name}" for name, text in config.env.items() if _is_secret(name, text)]
-    found += [f"headers.{name}" for name, text in config.headers.items() if _is_secret(name, text)]
-    found += dict.fromkeys(_in_arguments(config.args))
+    found = [f"env.{name}" for name, text in config.env.items() if is_secret(name, text)]
+    found += [f"headers.{name}" for name, text in config.headers.items() if is_secret(name, text)]
+    found += [f"args[{index}]" for index in dict.fromkeys(secret_arguments(config.args))]
     if _is_in_address(config.url):
         found.append("url")
     if _shows_secret(config.command):
@@ -41,24 +41,32 @@ def _shows_secret(text: str) -> bool:
     return redacted_text(literal) != literal
 
 
-def _is_secret(name: str, text: str) -> bool:
-    literal = _SCHEME.sub("", _literal(text)).strip()
-    if _TRIVIAL.fullmatch(literal):
+def without_scheme(literal: str) -> str:
+    """Return what could be a secret of a text without references; empty where nothing could."""
+    rest = _SCHEME.sub("", literal).strip()
+    return "" if _TRIVIAL.fullmatch(rest) else rest
+
+
+def is_secret(name: str, text: str) -> bool:
+    """Whether *text*, which stands under *name*, seems to be a secret in clear."""
+    literal = without_scheme(_literal(text))
+    if not literal:
         return False
     if _shows_secret(text):
         return True
     return not _HARMLESS.search(name) and redacted({name: literal}) != {name: literal}
 
 
-def _in_arguments(args: Sequence[str]) -> Iterator[str]:
+def secret_arguments(args: Sequence[str]) -> Iterator[int]:
+    """Give the place of each argument that seems to be a secret, some of them twice."""
     for index, text in enumerate(args):
         name, equals, value = text.partition("=")
-        if _is_secret(name, value) if equals else _shows_secret(text):
-            yield f"args[{index}]"
+        if is_secret(name, value) if equals else _shows_secret(text):
+            yield index
     for index, (option, value) in enumerate(pairwise(args), start=1):
         is_option = option.startswith("-") and "=" not in option
-        if is_option and not value.startswith("-") and _is_secret(option, value):
-            yield f"args[{index}]"
+        if is_option and not value.startswith("-") and is_secret(option, value):
+            yield index
 
 
 def _is_in_address(url: str) -> bool:
@@ -67,4 +75,4 @@ def _is_in_address(url: str) -> bool:
         named = [("password", parts.password or ""), *parse_qsl(parts.query)]
     except ValueError:
         return False
-    return any(_is_secret(name, value) for name, value in named) or _shows_secret(parts.path)
+    return any(is_secret(name, value) for name, value in named) or _shows_secret(parts.path)

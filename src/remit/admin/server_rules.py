@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from urllib.parse import urlsplit
 
 from remit.admin.complaints import Complaints, Location
+from remit.calls.redact import REDACTED
 from remit.errors import Problem
 from remit.model.servers import ServerConfig, Transport
 from remit.upstreams.environment import MissingVariable, is_own, references, texts
@@ -109,6 +110,13 @@ def value_problems(complaints: Complaints, config: ServerConfig) -> Iterator[Pro
     where = ("mcp_servers", config.name)
     for path, text in texts(config):
         yield from _reference_problems(complaints, (*where, path), text)
+        if REDACTED in text:
+            yield complaints.at(
+                "masked-secret",
+                f"holds {REDACTED}, which only stands for a value that was not shown",
+                where=(*where, path),
+                remedy="write the value, or better `${NAME}`; left as it was shown it would stay",
+            )
     for path, name in _variables(config):
         if not _VARIABLE.fullmatch(name):
             message = "must be the name of an environment variable"

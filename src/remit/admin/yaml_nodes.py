@@ -46,6 +46,13 @@ _SURROGATES = re.compile(r"(?<!\\)((?:\\\\)*)\\u([dD][89abAB]\w\w)\\u([dD][c-fC-
 _Anchored = ScalarEvent | SequenceStartEvent | MappingStartEvent
 
 
+_REMEDIES = {
+    "not-yaml": "write it out plainly there",
+    "too-large": "write less of it there; is this the right file?",
+}
+"""What to do where there is no better advice."""
+
+
 class Unreadable(Exception):
     """The text is no document that remit reads; carries a message, a line and a remedy."""
 
@@ -56,7 +63,7 @@ class Unreadable(Exception):
         self.message = message
         self.line = line
         self.code = code
-        self.remedy = remedy
+        self.remedy = remedy or _REMEDIES[code]
 
 
 class Entry(NamedTuple):

@@ -119,9 +119,7 @@ def child_path(path: str, key: str | int) -> str:
     return f"{path}.{key}" if path else key
 
 
-def _refusal(
-    code: str, message: str, file: str, *, line: int = 0, remedy: str = ""
-) -> DeclarationError:
+def _refusal(code: str, message: str, file: str, *, line: int = 0, remedy: str) -> DeclarationError:
     problem = Problem(code=code, message=message, file=file, line=line, remedy=remedy)
     return DeclarationError([problem])
 
@@ -134,7 +132,8 @@ def _read_bytes(path: Path, file: str) -> bytes:
             remedy = "name the file in it, such as remit.yaml"
             raise _refusal("unreadable-file", "is a folder, not a file", file, remedy=remedy)
         if not stat.S_ISREG(mode):
-            raise _refusal("unreadable-file", "is not a regular file", file)
+            remedy = "name a regular file"
+            raise _refusal("unreadable-file", "is not a regular file", file, remedy=remedy)
         with path.open("rb") as stream:
             raw = stream.read(LARGEST_FILE + 1)
     except FileNotFoundError:

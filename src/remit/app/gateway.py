@@ -11,13 +11,14 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-import anyio
 import structlog
 
 from remit.admin.declaration import load_declaration
 from remit.admin.revisions import declaration_in_force
 from remit.app.installation import Installation, open_installation
 from remit.app.tenants import ServedTenant, ServedTenants
+from remit.calls.allowances import OwnAllowances, SharedAllowances
+from remit.calls.limit import Allowances
 from remit.errors import Conflict, DeclarationError, StorageUnavailable
 from remit.identity.authenticate import Authenticator
 from remit.identity.development import development_issuer
@@ -26,12 +27,14 @@ from remit.model.principals import DEFAULT_TENANT
 from remit.settings import Settings
 from remit.storage.audit import AuditLog, open_audit
 from remit.storage.epochs import Epochs
+from remit.storage.limits import SlotsInDatabase
+from remit.storage.notices import Notices
 from remit.upstreams.background import open_background
 
 log = structlog.get_logger(__name__)
 
 POLL_EPOCHS = 0.5
-"""Seconds between looks for changes that another process made (R17 allows 2)."""
+"""Seconds between looks for changes that another process made, where nobody tells (R17: 2)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,9 +102,10 @@ async def open_gateway(
             settings.state,
             durability=installation.loaded.declaration.audit.durability,
         ) as audit,
+        _open_allowances(installation) as allowances,
         open_background() as tasks,
     ):
-        tenants = ServedTenants(installation, audit, tasks)
+        tenants = ServedTenants(installation, audit, allowances, tasks)
         home = await tenants.open(installation.tenant, installation.policy)
         if everyone:
             await tenants.follow()
@@ -120,7 +124,9 @@ async def open_gateway(
             ),
         )
         tasks.start_soon(tokens.keep_fresh)
-        tasks.start_soon(_watch_epochs, Epochs(installation.database), gateway, everyone)
+        notices = Notices(installation.database)
+        tasks.start_soon(notices.listen)
+        tasks.start_soon(_watch_epochs, Epochs(installation.database), notices, gateway, everyone)
         yield gateway
 
 
@@ -137,14 +143,30 @@ def _token_verifier(
     )
 
 
-async def _watch_epochs(epochs: Epochs, gateway: Gateway, everyone: bool) -> None:
+@asynccontextmanager
+async def _open_allowances(installation: Installation) -> AsyncGenerator[Allowances]:
+    """Open what calls are counted in: the shared store, or the database, or this memory alone."""
+    url = installation.settings.shared_url
+    if not url:
+        yield SharedAllowances(SlotsInDatabase(installation.database))
+    elif url == "memory://":
+        yield OwnAllowances()
+    else:
+        # deferred: an optional extra, and slow to import
+        from remit.storage.limits_redis import open_windows  # noqa: PLC0415
+
+        async with open_windows(url) as windows:
+            yield SharedAllowances(windows)
+
+
+async def _watch_epochs(epochs: Epochs, notices: Notices, gateway: Gateway, everyone: bool) -> None:
     """Take over what other processes changed (R17).
 
     What cannot be read never widens access: the policy in force stays, known keys go on, new ones
     are refused.
     """
     seen: Mapping[tuple[str, str], int] = {}
-    problem = ""
+    problem, told = "", 0
     while True:
         try:
             current = await epochs.current()
@@ -155,7 +177,7 @@ async def _watch_epochs(epochs: Epochs, gateway: Gateway, everyone: bool) -> Non
             if str(error) != problem:
                 problem = str(error)
                 log.warning("changes cannot be read", error=problem)
-        await anyio.sleep(POLL_EPOCHS)
+        told = await notices.changed(told, within=POLL_EPOCHS)
 
 
 async def _take_over(

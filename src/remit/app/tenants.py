@@ -23,6 +23,7 @@ from remit.calls.authorize import Authorizer
 from remit.calls.directory import Directory
 from remit.calls.inforce import PolicyInForce
 from remit.calls.invoke import Invoker
+from remit.calls.limit import Allowances, Limiter
 from remit.calls.listing import Listing
 from remit.calls.pipeline import Pipeline
 from remit.calls.record import AuditLog, Recorder
@@ -62,9 +63,16 @@ class ServedTenants:
             that another one declares for itself alone. The same object while nothing changes.
     """
 
-    def __init__(self, installation: Installation, audit: AuditLog, tasks: TaskGroup) -> None:
+    def __init__(
+        self,
+        installation: Installation,
+        audit: AuditLog,
+        allowances: Allowances,
+        tasks: TaskGroup,
+    ) -> None:
         self._installation = installation
         self._audit = audit
+        self._allowances = allowances
         self._tasks = tasks
         self._by_name: dict[str, ServedTenant] = {}
         self._names: dict[str, str] = {}
@@ -78,6 +86,10 @@ class ServedTenants:
     def name_of(self, text: str) -> str | None:
         """Return the name of the tenant whose name or UUID *text* is, or None."""
         return text if text in self._by_name else self._names.get(text.lower())
+
+    def all_served(self) -> Sequence[ServedTenant]:
+        """Return every tenant that is served, in the order in which that began."""
+        return list(self._by_name.values())
 
     def statuses(self, name: str | None = None) -> Sequence[ServerStatus]:
         """Return where every server of one tenant stands, or of all."""
@@ -125,6 +137,7 @@ class ServedTenants:
         pipeline = Pipeline(
             authorize=Authorizer(directory, policy),
             validate=Validator(fleet, _Servers(policy, fleet)),
+            limit=Limiter(policy, self._allowances),
             record=Recorder(
                 self._audit, revision=lambda: policy.revision, body_cap=policy.body_cap
             ),

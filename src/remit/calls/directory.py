@@ -1,7 +1,7 @@
 """Which tool a name means, for everything that is known: offered now, or declared (R1, R2)."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Final, Protocol
 
 from remit.model.declaration import Declaration
@@ -82,6 +82,11 @@ class Directory:
             self._names = Names.build(self._known | declared_tools(declaration))
             self._built_from = (catalogue, declaration)
         return self._names
+
+    @property
+    def known(self) -> Collection[ToolId]:
+        """Every tool that is offered, or was ever seen."""
+        return frozenset(self._known | self._catalogues.catalogue.tools.keys())
 
     def _forget(self, catalogue: Catalogue) -> None:
         """Bound what a server that keeps renaming its tools leaves behind."""

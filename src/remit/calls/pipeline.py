@@ -1,21 +1,21 @@
 """The path of a call. Read this file first.
 
-    door → authenticate → Call ─authorize→ AuthorizedCall ─validate→ ValidCall
+    door → authenticate → Call ─authorize→ AuthorizedCall ─validate→ ValidCall ─limit→ AdmittedCall
          ─record "invoked"→ RecordedCall ─invoke→ Outcome → record it → answer, unaltered
 
 Each step takes one type and returns the next, so a call that skips a step does not type-check:
 what is not in the record cannot run (R29). A call that is refused is recorded too (S0.23).
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 import anyio
 
 from remit.calls.invoke import Invoker
 from remit.calls.record import Recorder
-from remit.errors import BadCall, CallDenied, UpstreamError
-from remit.model.calls import AuthorizedCall, Call, Outcome, ValidCall
+from remit.errors import BadCall, CallDenied, LimitReached, UpstreamError
+from remit.model.calls import AdmittedCall, AuthorizedCall, Call, Outcome, ValidCall
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +24,7 @@ class Pipeline:
 
     authorize: Callable[[Call], AuthorizedCall]
     validate: Callable[[AuthorizedCall], ValidCall]
+    limit: Callable[[ValidCall], Awaitable[AdmittedCall]]
     record: Recorder
     invoke: Invoker
 
@@ -33,6 +34,7 @@ class Pipeline:
         Raises:
             CallDenied: Policy said no, or there is no such tool; no upstream has heard of it.
             BadCall: The arguments do not fit; likewise.
+            LimitReached: It has to wait; likewise.
             AuditUnavailable: The call cannot be recorded; likewise.
             UpstreamError: The server failed or did not answer in time.
         """
@@ -43,10 +45,11 @@ class Pipeline:
             raise
         try:
             valid = self.validate(authorized)
-        except (BadCall, UpstreamError) as refusal:
+            admitted = await self.limit(valid)
+        except (BadCall, UpstreamError, LimitReached) as refusal:
             await self.record.rejected(authorized, refusal)
             raise
-        recorded = await self.record.invoked(valid)
+        recorded = await self.record.invoked(admitted)
         try:
             outcome = await self.invoke(recorded)
         except UpstreamError as failure:

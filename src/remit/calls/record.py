@@ -9,14 +9,14 @@ import structlog
 
 from remit.calls.ids import new_id
 from remit.calls.redact import recorded, recorded_text
-from remit.errors import AuditUnavailable, BadCall, CallDenied, UpstreamError
+from remit.errors import AuditUnavailable, BadCall, CallDenied, LimitReached, UpstreamError
 from remit.model.calls import (
+    AdmittedCall,
     AuthorizedCall,
     Call,
     Outcome,
     OutcomeKind,
     RecordedCall,
-    ValidCall,
 )
 from remit.model.events import AuditEvent, EventKind
 
@@ -85,8 +85,10 @@ class Recorder:
             )
         )
 
-    async def rejected(self, authorized: AuthorizedCall, refusal: BadCall | UpstreamError) -> None:
-        """Record an allowed call that never ran: bad arguments, or a server that is away."""
+    async def rejected(
+        self, authorized: AuthorizedCall, refusal: BadCall | UpstreamError | LimitReached
+    ) -> None:
+        """Record an allowed call that never ran: bad arguments, a server away, or too many."""
         await self._audit.record(
             self._authorized(
                 authorized,
@@ -97,12 +99,13 @@ class Recorder:
             )
         )
 
-    async def invoked(self, valid: ValidCall) -> RecordedCall:
+    async def invoked(self, admitted: AdmittedCall) -> RecordedCall:
         """Record that the call is about to run; until more is known its outcome is unknown.
 
         Raises:
             AuditUnavailable: Then the call must not run.
         """
+        valid = admitted.valid
         event = self._authorized(
             valid.authorized, kind=EventKind.INVOKED, outcome=OutcomeKind.UNKNOWN
         )

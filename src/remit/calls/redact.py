@@ -65,15 +65,25 @@ _FRAME: Final = 64
 """Bytes of the object around a head, at most."""
 
 # What `_SUSPICIOUS` needs to find anything, in lower case: most bodies hold none of it, and
-# looking for plain bytes takes a fraction of the time. Those with a rare character in them are
+# looking for plain text takes a fraction of the time. Those with a rare character in them are
 # only looked for where that is.
-_HINTS: Final = tuple(
-    b"pass secret token key authoriz credential cookie bearer eyj akia ://".split()
+_HINTS: Final = (
+    "pass",
+    "secret",
+    "token",
+    "key",
+    "authoriz",
+    "credential",
+    "cookie",
+    "bearer",
+    "eyj",
+    "akia",
+    "://",
 )
 _RARE_HINTS: Final = (
-    (b"_", tuple(b"rmt_ ghp_ gho_ ghu_ ghs_ ghr_ github_pat_".split())),
-    (b"-", tuple(b"glpat- xox sk- -----begin".split())),
-    (b"\\", (b"\\u00", b"\\/")),
+    ("_", ("rmt_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_")),
+    ("-", ("glpat-", "xox", "sk-", "-----begin")),
+    ("\\", ("\\u00", "\\/")),
 )
 
 _check = msgspec.json.Decoder(msgspec.Raw).decode
@@ -89,7 +99,7 @@ def recorded(body: bytes, cap: int) -> str:
     if len(body) > cap:
         return _head(body, cap)
     text = body.decode("utf-8", "replace")
-    if _is_suspicious(body) or not _is_plain_json(body):
+    if _is_suspicious(body, text) or not _is_plain_json(body):
         try:
             text = _cleaned(text)
         except (ValueError, RecursionError):
@@ -97,17 +107,17 @@ def recorded(body: bytes, cap: int) -> str:
     return text if len(text.encode()) <= cap else _framed(text, len(body), cap)
 
 
-def _is_suspicious(body: bytes) -> bool:
-    lowered = body.lower()
+def _is_suspicious(body: bytes, text: str) -> bool:
+    lowered = text.lower()  # as a str: looking into bytes takes eight times as long
     hinted = _holds_any(lowered, _HINTS)
     for rare, hints in _RARE_HINTS:
         hinted = hinted or (rare in lowered and _holds_any(lowered, hints))
     return hinted and _SUSPICIOUS.search(body) is not None
 
 
-def _holds_any(body: bytes, hints: tuple[bytes, ...]) -> bool:
+def _holds_any(text: str, hints: tuple[str, ...]) -> bool:
     for hint in hints:  # noqa: SIM110 - a generator costs more than what it looks at
-        if hint in body:
+        if hint in text:
             return True
     return False
 

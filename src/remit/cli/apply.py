@@ -2,70 +2,22 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from remit.admin.changes import (
-    AuthorityChange,
-    DocumentChange,
-    authority_changes,
-    document_changes,
-    known_tools,
-)
+from remit.admin.changes import AuthorityChange
 from remit.admin.declaration import Loaded, load_declaration
-from remit.admin.revisions import apply_file, parse_revision, standing_of
-from remit.app.installation import State, open_state
+from remit.admin.plans import Plan, difference_between
+from remit.admin.revisions import apply_file, standing_of
+from remit.app.installation import open_state
 from remit.cli.output import ConfigFlag, JsonFlag, TenantFlag, counted, print_json, run
-from remit.errors import Conflict, DeclarationError
-from remit.model.declaration import Declaration
-from remit.model.revisions import Revision
-from remit.policy.snapshot import compile_snapshot
+from remit.errors import Conflict
 from remit.settings import DEFAULT_CONFIG, Settings
 from remit.storage.revisions import Revisions
 from remit.storage.seen import SeenTools
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """What applying a file does, or did.
-
-    Attributes:
-        revision: The number that counts afterwards.
-        is_written: Whether it was made by this.
-        conflict: Why it would be refused, or empty.
-    """
-
-    revision: int
-    is_written: bool
-    changes: Sequence[DocumentChange]
-    authority: Sequence[AuthorityChange]
-    conflict: str = ""
-
-    def to_json(self) -> dict[str, object]:
-        """Return the shape of `--json`."""
-        return {
-            "revision": self.revision,
-            "written": self.is_written,
-            "changes": [
-                {"path": change.path, "kind": change.kind, "value": change.value}
-                for change in self.changes
-            ],
-            "authority": [
-                {
-                    "subject": change.subject,
-                    "tool": str(change.tool),
-                    "change": "gains" if change.gains else "loses",
-                    "rule": change.rule,
-                    "reason": change.reason,
-                }
-                for change in self.authority
-            ],
-            "conflict": self.conflict,
-        }
 
 
 def apply(
@@ -125,21 +77,19 @@ async def _apply(
         store, tenant = Revisions(state.database), state.tenant.name
         new = loaded.declaration
         standing = await standing_of(store, tenant, new.document)
-        latest = standing.latest
-        changes = document_changes({} if latest is None else latest.document, new.document)
-        authority = await _authority(state, latest, new)
+        difference = difference_between(
+            standing.latest,
+            new,
+            tenant=tenant,
+            now=datetime.now(UTC),
+            seen=[tool.id for tool in await SeenTools(state.database).all_tools(tenant)],
+        )
         if dry_run:
             conflict = ""
             if standing.newer and not standing.is_latest and not replace:
                 conflict = "would be refused: others wrote newer revisions; see --replace"
             number = standing.number + (not standing.is_latest)
-            return Plan(
-                revision=number,
-                is_written=False,
-                changes=changes,
-                authority=authority,
-                conflict=conflict,
-            )
+            return Plan(revision=number, is_written=False, difference=difference, conflict=conflict)
         try:
             written = await apply_file(
                 store,
@@ -154,51 +104,29 @@ async def _apply(
             return Plan(
                 revision=standing.number,
                 is_written=False,
-                changes=changes,
-                authority=authority,
+                difference=difference,
                 conflict=str(error),
             )
         return Plan(
             revision=written.number,
             is_written=written.number != standing.number,
-            changes=changes,
-            authority=authority,
+            difference=difference,
         )
 
 
-async def _authority(
-    state: State, latest: Revision | None, new: Declaration
-) -> Sequence[AuthorityChange]:
-    """Ask both policies about every tool that is declared, known to be offered, or ever seen."""
-    now, tenant = datetime.now(UTC), state.tenant.name
-    old = _declaration_of(latest)
-    seen = {tool.id for tool in await SeenTools(state.database).all_tools(tenant)}
-    before, after = (
-        compile_snapshot(declaration, tenant=tenant, revision=number, now=now)
-        for number, declaration in enumerate((old, new))
-    )
-    return authority_changes(before, after, seen | known_tools(old) | known_tools(new))
-
-
-def _declaration_of(latest: Revision | None) -> Declaration:
-    """Return what is declared now; nothing where nothing is, or where it cannot be used."""
-    try:
-        return Declaration() if latest is None else parse_revision(latest).declaration
-    except DeclarationError:
-        return Declaration()
-
-
 def _print(plan: Plan, *, dry_run: bool) -> None:
-    for change in plan.changes:
+    for change in plan.difference.changes:
         typer.echo(str(change))
-    for shift in plan.authority:
+    for shift in plan.difference.authority:
         typer.echo(str(shift))
     if plan.conflict:
         return
-    if not plan.changes:
+    if not plan.difference.changes:
         typer.echo(f"no change: revision {plan.revision} says the same")
         return
-    told = f"{counted(len(plan.changes), 'change')}, {_shifts(plan.authority)}"
+    told = (
+        f"{counted(len(plan.difference.changes), 'change')}, {_shifts(plan.difference.authority)}"
+    )
     if dry_run:
         typer.echo(f"{told}; would be revision {plan.revision}, nothing was written")
     else:

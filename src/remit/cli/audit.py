@@ -1,17 +1,18 @@
 """`remit audit`: what did they do?"""
 
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TextIO
 
 import anyio
 import typer
 
+from remit.admin.audit_rows import Form, audit_entry, exported, report_entry
 from remit.app.installation import open_installation
-from remit.cli.exporting import ROW_WRITERS, open_sink
+from remit.cli.exporting import open_sink
 from remit.cli.output import (
     EXIT_NO,
     ConfigFlag,
@@ -37,9 +38,6 @@ COLUMNS = ("time (UTC)", "principal", "tool", "decision", "outcome", "ms", "why"
 """Of the table; `--json` has all there is."""
 
 _TIME = "From it on, as 2026-11-28T09:30; UTC unless it says otherwise."
-PAGE = 1000
-"""Calls that an export reads at once."""
-
 FOLLOW_EVERY = 0.5
 """Seconds between looks of `audit tail --follow`."""
 
@@ -114,7 +112,7 @@ def search(
 def export(
     *,
     form: Annotated[
-        Literal["jsonl", "csv"], typer.Option("--format", help="One JSON object a line, or CSV.")
+        Form, typer.Option("--format", help="One JSON object a line, or CSV.")
     ] = "jsonl",
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Instead of printing.")
@@ -151,7 +149,7 @@ def export(
     )
     settings = Settings.read(config, tenant=tenant)
     with open_sink(output) as sink:
-        written = run(lambda: _export(settings, query, limit, ROW_WRITERS[form](sink)))
+        written = run(lambda: _export(settings, query, limit, form, sink))
     if output is not None:
         typer.echo(f"{counted(written, 'call')} written to {output}", err=True)
 
@@ -165,22 +163,7 @@ def verify(config: ConfigFlag = None, tenant: TenantFlag = None, as_json: JsonFl
     report = run(lambda: _verified(Settings.read(config, tenant=tenant)))
     broken = report.broken
     if as_json:
-        print_json(
-            {
-                "ok": broken is None,
-                "rows": report.rows,
-                "hash": report.hash,
-                "broken": None
-                if broken is None
-                else {
-                    "kind": broken.kind,
-                    "seq": broken.seq,
-                    "id": broken.id,
-                    "number": broken.link,
-                    "message": broken.message,
-                },
-            }
-        )
+        print_json(report_entry(report))
     elif broken is None:
         typer.echo(
             f"OK: {counted(report.rows, 'row')}, the last one's hash is {report.hash or '-'}"
@@ -223,23 +206,14 @@ async def _search(settings: Settings, query: AuditQuery) -> Sequence[AuditEvent]
 
 
 async def _export(
-    settings: Settings,
-    query: AuditQuery,
-    limit: int | None,
-    write: Callable[[Mapping[str, object]], None],
+    settings: Settings, query: AuditQuery, limit: int | None, form: Form, sink: TextIO
 ) -> int:
     written = 0
     async with _open(settings) as (audit, tenant):
         query = replace(query, tenant=tenant)
-        while limit is None or written < limit:
-            most = PAGE if limit is None else min(PAGE, limit - written)
-            page = await audit.search(replace(query, limit=most))
-            for event in page:
-                write(audit_entry(event))
-            written += len(page)
-            if len(page) < most:
-                break
-            query = replace(query, before=page[-1].id)
+        async for rows, text in exported(audit, query, form, limit=limit):
+            sink.write(text)
+            written += rows
     return written
 
 
@@ -283,30 +257,6 @@ def _row(event: AuditEvent) -> dict[str, object]:
         "outcome": event.outcome,
         "ms": f"{event.ms:.1f}",
         "why": "; ".join(filter(None, (event.rule, failure))),
-    }
-
-
-def audit_entry(event: AuditEvent) -> dict[str, object]:
-    """Return the contract's shape of one row of `audit search --json`, and what stands beside."""
-    return {
-        "id": event.call_id,
-        "time": event.time.astimezone(UTC).isoformat(timespec="milliseconds"),
-        "tenant": event.tenant,
-        "principal": event.principal,
-        "role": event.role,
-        "server": event.server,
-        "tool": event.tool,
-        "decision": event.decision,
-        "layer": event.layer,
-        "rule": event.rule,
-        "outcome": event.outcome,
-        "code": event.code,
-        "revision": event.revision,
-        "ms": round(event.ms, 3),
-        "arguments": event.arguments,
-        "arguments_size": event.arguments_size,
-        "result_size": event.result_size,
-        "error": event.error,
     }
 
 

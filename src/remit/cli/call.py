@@ -11,7 +11,7 @@ from remit.calls.ids import new_id
 from remit.cli.output import EXIT_NO, EXIT_USAGE, ConfigFlag, TenantFlag, fail, print_json, run
 from remit.cli.servers import print_absent, settle
 from remit.cli.subjects import SubjectFlag, ToolArgument, find_subject
-from remit.errors import BadCall, CallDenied
+from remit.errors import BadCall, CallDenied, LimitReached
 from remit.model.calls import Call, OutcomeKind
 from remit.settings import Settings
 
@@ -73,7 +73,7 @@ async def _called(
                 f"denied: {denied.reason} (request {request.id};"
                 f" see `remit explain --as {subject} {tool}`)"
             )
-        except BadCall as bad:
+        except (BadCall, LimitReached) as bad:
             fail(f"{bad} (request {request.id})")
         return outcome.kind, cast("dict[str, object]", json.loads(outcome.result))
 

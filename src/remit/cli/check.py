@@ -4,15 +4,17 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from remit.admin.check import Report, check_declaration
+from remit.admin.check import Report, check_declaration, subjects_in_use
 from remit.admin.declaration import Loaded, load_declaration
+from remit.admin.exposed_files import exposed_files
 from remit.admin.known_servers import unclaimed_package
 from remit.app.bundled import BUILTINS
-from remit.app.installation import open_installation
+from remit.app.installation import open_installation, open_state
 from remit.cli.output import (
     EXIT_NO,
     ConfigFlag,
@@ -24,11 +26,14 @@ from remit.cli.output import (
     run,
 )
 from remit.cli.servers import is_absent
-from remit.errors import DeclarationError, Problem
+from remit.errors import DeclarationError, Problem, StartupError, StorageUnavailable
 from remit.model.declaration import Declaration
 from remit.model.principals import DEFAULT_TENANT
 from remit.model.servers import ServerStatus
 from remit.settings import Settings
+from remit.storage.agents import Agents
+from remit.storage.database import database_file, default_url
+from remit.storage.keys import Keys
 from remit.upstreams.fleet import open_fleet
 
 
@@ -50,11 +55,13 @@ def check(
     try:
         loaded = _loaded(settings)
         asked = run(lambda: _ask(loaded.declaration)) if connect else _Asked()
+        now = datetime.now(UTC)
+        kept = run(lambda: _look_at_state(settings, now))
         report = check_declaration(
-            loaded, offered=asked.offered, environ=os.environ, now=datetime.now(UTC)
+            loaded, offered=asked.offered, environ=os.environ, now=now, in_use=kept.in_use
         )
         told = [problem for status in asked.statuses for problem in _told_by(status, loaded)]
-        report = replace(report, warnings=(*report.warnings, *told))
+        report = replace(report, warnings=(*report.warnings, *told, *kept.problems))
     except DeclarationError as error:
         report = Report(errors=error.problems, warnings=(), roles=0, grants=0)
     if as_json:
@@ -105,6 +112,41 @@ async def _ask(declaration: Declaration) -> _Asked:
                 },
                 statuses=fleet.statuses(),
             )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Kept:
+    """What database and files say.
+
+    Attributes:
+        in_use: As `check_declaration` takes it.
+    """
+
+    in_use: frozenset[str] | None = None
+    problems: Sequence[Problem] = ()
+
+
+async def _look_at_state(settings: Settings, now: datetime) -> _Kept:
+    """Look at who there is and at who can read the files; make no database."""
+    url = settings.database_url or default_url(settings.config.absolute().parent)
+    try:
+        file = database_file(url)
+        in_use = None
+        if file is None or file.exists():
+            async with open_state(settings) as state:
+                keys = await Keys(state.database).all_keys(state.tenant.name)
+                agents = await Agents(state.database).all_agents(state.tenant.name)
+            in_use = subjects_in_use(keys, agents, now)
+    except (StartupError, StorageUnavailable) as error:
+        away = Problem(
+            code="database-away",
+            message=f"who uses it cannot be looked up: {error}",
+            file=str(settings.config),
+            remedy="start the database, or correct REMIT_DATABASE_URL",
+        )
+        return _Kept(problems=(away, *exposed_files(settings.state)))
+    side = [Path(f"{file}{end}") for end in ("", "-wal", "-shm")] if file is not None else []
+    return _Kept(in_use=in_use, problems=tuple(exposed_files(settings.state, side)))
 
 
 def _told_by(status: ServerStatus, loaded: Loaded) -> Iterator[Problem]:

@@ -102,5 +102,7 @@ def _print_answer(subject: str, tool: str, answer: Answer) -> None:
         f"decided by {decision.layer.value}, rule {decision.rule or 'none'},"
         f" revision {decision.revision}"
     )
+    for limit in answer.limits:
+        typer.echo(f"limited to {limit.rate} ({limit.rule})")
     if not answer.available:
         typer.echo("note: no server has offered this tool so far")

@@ -1,20 +1,13 @@
-"""Rows that leave remit: as JSON Lines or CSV, on standard output or into a private file."""
+"""Rows that leave remit: on standard output or into a private file."""
 
-import csv
-import json
 import os
 import sys
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal, TextIO
+from typing import TextIO
 
 from remit.cli.output import fail
-
-Row = Mapping[str, object]
-
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""How a cell begins that a spreadsheet would run; names and arguments are the callers' own."""
 
 
 @contextmanager
@@ -38,39 +31,3 @@ def open_sink(output: Path | None) -> Generator[TextIO]:
         fail(f"cannot write {str(output)!r}: {error.strerror}")
     finally:
         beside.unlink(missing_ok=True)
-
-
-def json_lines(sink: TextIO) -> Callable[[Row], None]:
-    """Return what writes one row as a line of JSON."""
-
-    def write(row: Row) -> None:
-        # line separators that are no line ends to JSON would be to some readers
-        sink.write(json.dumps(row, ensure_ascii=True) + "\n")
-
-    return write
-
-
-def comma_separated(sink: TextIO) -> Callable[[Row], None]:
-    """Return what writes rows as CSV under a header; what looks like a formula gets a `'`."""
-    writer = csv.writer(sink, lineterminator="\r\n")
-    has_header = False
-
-    def write(row: Row) -> None:
-        nonlocal has_header
-        if not has_header:
-            has_header = True
-            writer.writerow(row)
-        writer.writerow([_cell(value) for value in row.values()])
-
-    return write
-
-
-def _cell(value: object) -> object:
-    is_formula = isinstance(value, str) and value.startswith(_FORMULA)
-    return f"'{value}" if is_formula else value
-
-
-ROW_WRITERS: Mapping[Literal["jsonl", "csv"], Callable[[TextIO], Callable[[Row], None]]] = {
-    "jsonl": json_lines,
-    "csv": comma_separated,
-}

@@ -13,7 +13,7 @@ from remit.admin.secret_files import write_secret
 from remit.app.gateway import Gateway, open_gateway
 from remit.cli.output import ConfigFlag, run
 from remit.cli.serving import bind, build_server, is_loopback, serve_until_cancelled, url_of
-from remit.errors import StartupError
+from remit.errors import Conflict, StartupError
 from remit.model.principals import DEFAULT_TENANT
 from remit.settings import DEFAULT_HOST, DEFAULT_PORT, Settings
 
@@ -84,14 +84,17 @@ async def _make_admin_key(gateway: Gateway) -> None:
     keys = await installation.keys.all_keys(DEFAULT_TENANT)
     if any(key.admin for key in keys):
         return
-    made = await make_key(
-        installation.keys,
-        ADMIN_KEY_NAME,
-        tenant=DEFAULT_TENANT,
-        now=datetime.now(UTC),
-        admin=True,
-        roles={},
-    )
+    try:
+        made = await make_key(
+            installation.keys,
+            ADMIN_KEY_NAME,
+            tenant=DEFAULT_TENANT,
+            now=datetime.now(UTC),
+            admin=True,
+            roles={},
+        )
+    except Conflict:  # another gateway on this database starts for the first time, too
+        return
     path = installation.settings.state / "admin.key"
     path.unlink(missing_ok=True)
     write_secret(path, made.text + "\n")

@@ -40,7 +40,7 @@ def list_tenants(config: ConfigFlag = None, as_json: JsonFlag = False) -> None:
     if as_json:
         print_json(entries)
         return
-    columns = ("name", "uuid", "created")
+    columns = ("name", "id", "created")
     print_table(columns, as_rows(entries, columns), empty="no tenants")
 
 
@@ -56,7 +56,7 @@ async def _all(settings: Settings) -> Sequence[Tenant]:
 
 def _entry(tenant: Tenant) -> dict[str, object]:
     return {
-        "uuid": tenant.uuid,
+        "id": tenant.uuid,
         "name": tenant.name,
         "created": tenant.created.astimezone(UTC).isoformat(timespec="seconds"),
     }

@@ -1,11 +1,11 @@
 """One HTTP exchange over ASGI, without a framework: read once, answer once."""
 
-import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any, Final
 
 from remit.errors import RemitError
+from remit.upstreams.deadline import Deadline
 
 Scope = MutableMapping[str, Any]
 Event = MutableMapping[str, Any]
@@ -78,7 +78,7 @@ class Exchange:
         if int(self.headers.get(b"content-length", b"0")) > LARGEST_BODY:
             raise _too_large()
         try:
-            async with asyncio.timeout(BODY_TIME):
+            with Deadline(BODY_TIME):
                 return await self._whole_body()
         except TimeoutError:
             raise HttpRefusal(408, "the request took too long to arrive") from None

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from http import HTTPStatus
+from typing import Final
 
 import msgspec
 import structlog
@@ -20,6 +21,9 @@ Statuses = Callable[[str | None], Sequence[ServerStatus]]
 
 log = structlog.get_logger(__name__)
 
+API: Final = "/api/"
+"""Where the management API begins."""
+
 
 def create_app(
     *,
@@ -28,6 +32,7 @@ def create_app(
     statuses: Statuses,
     guard: Guard,
     lifespan: Callable[[], AbstractAsyncContextManager[object]],
+    api: App | None = None,
 ) -> App:
     """Return the application.
 
@@ -37,8 +42,9 @@ def create_app(
         statuses: What `/readyz` reports on.
         guard: Checks host and origin.
         lifespan: Entered before the first request and left after the last; it runs *mcp*.
+        api: Serves everything below `/api/`, if anything does.
     """
-    return _Application(mcp, _Health(authenticate, statuses), guard, lifespan)
+    return _Application(mcp, _Health(authenticate, statuses), guard, lifespan, api)
 
 
 class _Application:
@@ -48,11 +54,13 @@ class _Application:
         health: "_Health",
         guard: Guard,
         lifespan: Callable[[], AbstractAsyncContextManager[object]],
+        api: App | None,
     ) -> None:
         self._mcp = mcp
         self._health = health
         self._guard = guard
         self._lifespan = lifespan
+        self._api = api
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -61,6 +69,8 @@ class _Application:
             path: str = scope["path"]
             if path == PREFIX or path.startswith(PREFIX + "/"):
                 await self._mcp(scope, receive, send)
+            elif self._api is not None and path.startswith(API):
+                await self._api(scope, receive, send)
             else:
                 await self._other(Exchange(scope, receive, send), path)
         else:

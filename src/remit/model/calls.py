@@ -1,4 +1,4 @@
-"""One tool call on its way: Call → AuthorizedCall → ValidCall → RecordedCall → Outcome.
+"""One tool call on its way: Call → AuthorizedCall → ValidCall → AdmittedCall → … → Outcome.
 
 Each step of `calls/pipeline.py` takes one type and returns the next, so a call that skipped a
 step does not type-check. They are structs, since every call makes one of each.
@@ -66,8 +66,14 @@ class ValidCall(msgspec.Struct, frozen=True, kw_only=True):
         return self.authorized.call
 
 
+class AdmittedCall(msgspec.Struct, frozen=True, kw_only=True):
+    """A valid call that every limit it falls under had room for, and that is counted."""
+
+    valid: ValidCall
+
+
 class RecordedCall(msgspec.Struct, frozen=True, kw_only=True):
-    """A valid call that is in the record, and only so may run (R29).
+    """An admitted call that is in the record, and only so may run (R29).
 
     Attributes:
         event: What was recorded; the end of the call is told in the same words.

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from remit.model.grants import AgentTypeRule, Grant, JwtIssuer, PolicySettings, ToolsetOptions
+from remit.model.limits import Limit
 from remit.model.roles import Role
 from remit.model.servers import ServerConfig
 
@@ -44,6 +45,7 @@ class Declaration:
         grants: In the order of the document; order never matters to a decision.
         groups: Group to its members in SUBJECT spelling, beside what a token says of groups.
         issuers: Whose tokens are accepted.
+        limits: In the order of the document; order never matters.
         document: The document as plain data (`${NAME}` references unexpanded), which a revision
             stores and `export` writes.
     """
@@ -57,6 +59,7 @@ class Declaration:
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     policy: PolicySettings = field(default_factory=PolicySettings)
     issuers: tuple[JwtIssuer, ...] = ()
+    limits: tuple[Limit, ...] = ()
     audit: AuditSettings = field(default_factory=AuditSettings)
     http: HttpSettings = field(default_factory=HttpSettings)
     document: Mapping[str, object] = field(default_factory=dict[str, object], repr=False)

@@ -3,8 +3,12 @@
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Final
 
 import msgspec
+
+ADMINISTRATION: Final = "/admin"
+"""Stands for the server in the events of a change that somebody made; no server has this name."""
 
 
 class EventKind(StrEnum):

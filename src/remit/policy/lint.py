@@ -13,7 +13,8 @@ confusable-servers      warning   names that read alike in `mcp__server__tool`
 granted-to-nobody       info      offered tools that no role, user role or agent type may use (R16)
 not-governed-by-roles   warning   a role grants tools of a server that it does not govern (R9)
 role-without-callers    info      a role that no key and no agent has
-                                  (grants, agent types and toolsets: `lint_layers.py`)
+                                  (grants, agent types and toolsets: `lint_layers.py`;
+                                  limits: `lint_limits.py`)
 """
 
 from collections.abc import Collection, Iterator
@@ -32,7 +33,9 @@ from remit.policy.findings import (
     listed,
     tools_known,
 )
+from remit.policy.grants import ROLE
 from remit.policy.lint_layers import layer_findings
+from remit.policy.lint_limits import limit_findings
 from remit.policy.patterns import Pattern
 from remit.policy.snapshot import Domain, PolicySnapshot, compile_snapshot, domain_of
 
@@ -51,7 +54,8 @@ def lint(
         offered: What servers offer. What a server that is absent may offer is not known, so nothing
             that depends on it is reported.
         now: The moment at which grants are judged as ended or not; None to judge none.
-        in_use: The roles that a key or an agent has; None where that is not known.
+        in_use: Keys, agents and the roles that they have, in SUBJECT spelling; None where that is
+            not known.
 
     Raises:
         DeclarationError: A pattern cannot be one (`check_pattern`).
@@ -66,7 +70,8 @@ def lint(
         findings += _shadowed_grants(role)
         findings += _wrong_hats(role, declaration)
         findings += _without_callers(role, declaration, in_use)
-    findings += layer_findings(declaration, offered, now)
+    findings += layer_findings(declaration, offered, now, in_use)
+    findings += limit_findings(declaration, offered)
     findings += _granted_to_nobody(declaration, offered)
     return tuple(findings)
 
@@ -230,7 +235,7 @@ def _without_callers(
     role: Role, declaration: Declaration, in_use: Collection[str] | None
 ) -> Iterator[Finding]:
     # With an issuer of tokens nobody can know who comes in which role.
-    if in_use is not None and role.name not in in_use and not declaration.issuers:
+    if in_use is not None and f"{ROLE}{role.name}" not in in_use and not declaration.issuers:
         yield Finding(
             code="role-without-callers",
             severity=Severity.INFO,

@@ -1,7 +1,8 @@
 """What is wrong or suspicious in grants, agent types and toolsets (R8, R9, R11, R16).
 
 code                    severity  what it means
-unknown-subject         warning   a grant to a role that is not declared
+unknown-subject         warning   a grant to a role that is not declared, or to a key or an agent
+                                  that does not exist
 unknown-server          warning   a grant or an agent type names a server that is not declared
 pattern-matches-nothing warning   no tool that is known fits the pattern
 expired-grant           warning   its end has passed
@@ -11,7 +12,7 @@ empty-allow-list        warning   an agent type that allows nothing
 idle-toolsets           warning   options are set, and no server is under a toolset
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 
 from remit.model.declaration import Declaration
@@ -25,9 +26,15 @@ from remit.policy.snapshot import DATA, Domain, domain_of, governed_tools
 
 
 def layer_findings(
-    declaration: Declaration, offered: Offered, now: datetime | None
+    declaration: Declaration,
+    offered: Offered,
+    now: datetime | None,
+    in_use: Collection[str] | None = None,
 ) -> Iterator[Finding]:
-    """Find what is wrong or suspicious beside roles, in the order of the declaration."""
+    """Find what is wrong or suspicious beside roles, in the order of the declaration.
+
+    Arguments are those of `lint`.
+    """
     for rule in declaration.agent_types:
         yield from _agent_type_findings(rule, declaration, offered)
     if declaration.toolsets != ToolsetOptions() and not _has_toolset_server(declaration):
@@ -39,6 +46,7 @@ def layer_findings(
         )
     for at, grant in enumerate(declaration.grants):
         if grant.enabled:
+            yield from _unknown_subject(f"grants[{at}]", grant.subject, declaration, in_use)
             yield from _grant_findings(f"grants[{at}]", grant, declaration, offered, now)
 
 
@@ -63,7 +71,7 @@ def _agent_type_findings(
     for key, texts in (("allow", rule.allow), ("deny", rule.deny)):
         for at, text in enumerate(texts):
             place = f"{path}.{key}[{at}]"
-            yield from _pattern_findings(text, f"{key} of {whose}", place, declaration, offered)
+            yield from pattern_findings(text, f"{key} of {whose}", place, declaration, offered)
     denies = [Pattern.parse(text) for text in rule.deny]
     for at, text in enumerate(rule.allow):
         covering = [deny.covers(Pattern.parse(text)) for deny in denies]
@@ -71,21 +79,36 @@ def _agent_type_findings(
             yield _shadowed(text, f"{path}.allow[{at}]", f"{path}.deny[{covering.index(True)}]")
 
 
+def _unknown_subject(
+    path: str, subject: str, declaration: Declaration, in_use: Collection[str] | None
+) -> Iterator[Finding]:
+    kind, _, name = subject.partition(":")
+    known: Iterable[str]
+    if kind == "role":
+        known, why = declaration.roles, "is not declared"
+        otherwise = "declare it under 'roles'"
+    elif kind in ("key", "agent") and in_use is not None:
+        of_kind = (one.partition(":") for one in in_use if one.startswith(f"{kind}:"))
+        known, why = [one for _, _, one in of_kind], "does not exist"
+        otherwise = f"make it, such as by 'remit {kind}s create'"
+    else:
+        return
+    if name not in known:
+        yield Finding(
+            code="unknown-subject",
+            message=f"{kind} {name!r} {why}",
+            path=path,
+            remedy=did_you_mean(name, known, otherwise),
+        )
+
+
 def _grant_findings(
     path: str, grant: Grant, declaration: Declaration, offered: Offered, now: datetime | None
 ) -> Iterator[Finding]:
-    role = grant.subject.removeprefix(ROLE)
-    if grant.subject.startswith(ROLE) and role not in declaration.roles:
-        yield Finding(
-            code="unknown-subject",
-            message=f"role {role!r} is not declared",
-            path=path,
-            remedy=did_you_mean(role, declaration.roles, "declare it under 'roles'"),
-        )
     if grant.server and grant.server not in declaration.servers:
         yield _unknown_server("the grant", grant.server, path, declaration)
     if grant.tool:
-        yield from _pattern_findings(grant.tool, "the grant", path, declaration, offered)
+        yield from pattern_findings(grant.tool, "the grant", path, declaration, offered)
     if now is not None and grant.until is not None and grant.until <= now:
         yield Finding(
             code="expired-grant",
@@ -155,9 +178,10 @@ def _shadowed(grant: str, path: str, deny: str) -> Finding:
     )
 
 
-def _pattern_findings(
+def pattern_findings(
     text: str, whose: str, path: str, declaration: Declaration, offered: Offered
 ) -> Iterator[Finding]:
+    """Give what is wrong with the pattern *text* of *whose* rule at *path*."""
     pattern = Pattern.parse(text)
     server = pattern.literal_server
     if server is not None and server not in declaration.servers and server not in CREW_TOOLS:

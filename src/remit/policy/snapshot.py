@@ -24,6 +24,7 @@ from remit.policy.agent_types import (
     compile_agent_type,
 )
 from remit.policy.grants import SubjectGrants, compile_grants
+from remit.policy.limits import LimitRules
 from remit.policy.patterns import Pattern
 from remit.policy.rules import PatternRule, PatternRules
 from remit.policy.toolsets import LOADOUTS, PLACES, Audience, Toolset, compile_toolsets
@@ -134,6 +135,7 @@ class PolicySnapshot:
         memberships: SUBJECT spelling to the groups that the declaration lists it in, each as the
             subject of a grant.
         admin_bypass: Whether the source's rule for administrators is on (R12).
+        limits: How often what is allowed may be called.
         good_until: When a grant ends next, so that `at()` has to be asked anew; None for never.
         memo: Decisions made before; forgetting them changes no answer.
     """
@@ -148,6 +150,7 @@ class PolicySnapshot:
     grants: Mapping[str, SubjectGrants] = field(repr=False)
     memberships: Mapping[str, tuple[str, ...]] = field(repr=False)
     admin_bypass: bool
+    limits: LimitRules = field(repr=False)
     good_until: datetime | None
     memo: DecisionMemo = field(repr=False)
     _declared_grants: tuple[Grant, ...] = field(repr=False)
@@ -201,6 +204,7 @@ def compile_snapshot(
         grants=grants.by_subject,
         memberships=MappingProxyType(_memberships(declaration.groups)),
         admin_bypass=declaration.policy.admin_bypass,
+        limits=LimitRules(tenant, declaration.limits),
         good_until=grants.good_until,
         memo=DecisionMemo(MEMO_LIMIT),
         _declared_grants=declaration.grants,

@@ -30,6 +30,9 @@ GATHERING: Final = 0.1
 LONGEST_PAUSE: Final = 2.0
 """Seconds between attempts while the database is down."""
 
+BETWEEN_LOOKS: Final = 2.0
+"""Seconds between looks for what a process that ended has left in its journal."""
+
 LAST_ATTEMPT: Final = 5.0
 """Seconds that closing may take; what is not in the database then stays in the journal."""
 
@@ -126,12 +129,22 @@ class AuditLog:
             self._gathered, self._some, self._many = 0, anyio.Event(), anyio.Event()
             await self._until_it_works(self._intake.take_own)
 
+    async def take_over(self) -> None:
+        """Take in what others of this installation leave when they die, until cancelled."""
+        while True:
+            await anyio.sleep(BETWEEN_LOOKS)
+            await self._until_it_works(self._intake.take_dead)
+
     async def close(self) -> None:
         """Take in what is left, as long as that may take, and give up the journal."""
         self._closed = True
         with anyio.move_on_after(LAST_ATTEMPT):
             try:
                 await self._intake.take_own()
+                for file in self._journal.close():
+                    if file.size:
+                        self._intake.deleted(file)
+                await self._intake.forget_deleted()
             except (StorageUnavailable, OSError) as error:
                 log.warning("events stay in the journal until the next start", error=str(error))
         self._journal.close()
@@ -207,6 +220,7 @@ async def open_audit(
     try:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(audit.write_behind)
+            tasks.start_soon(audit.take_over)
             if durability == "disk":
                 tasks.start_soon(journal.sync_for_all)
             yield audit

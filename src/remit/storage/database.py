@@ -62,6 +62,16 @@ def default_url(directory: Path) -> str:
     return URL.create("sqlite", database=str(path)).render_as_string()
 
 
+def database_file(url: str) -> Path | None:
+    """Return the file of an SQLite database, which need not be there; None for a server's.
+
+    Raises:
+        StartupError: *url* is none that remit can use.
+    """
+    parsed = _parse(url)
+    return Path(parsed.database or "") if parsed.get_backend_name() == "sqlite" else None
+
+
 class Database:
     """An open database whose tables are what this code knows.
 
@@ -75,6 +85,12 @@ class Database:
         # a transaction that takes SQLite's write lock only at its first write can find that
         # somebody else wrote since it began, and then no waiting helps
         self._writer = engine.execution_options(remit_begin="BEGIN IMMEDIATE")
+        # PostgreSQL would show every statement a state of its own; SQLite reads one anyway
+        self._reader = (
+            engine
+            if engine.dialect.name == "sqlite"
+            else engine.execution_options(isolation_level="REPEATABLE READ")
+        )
         self._durable = self._writer.execution_options(remit_synchronous="FULL")
         self._longest = math.inf if engine.dialect.name == "sqlite" else longest
 
@@ -85,7 +101,7 @@ class Database:
         Raises:
             StorageUnavailable: The database cannot be used.
         """
-        async with self._transaction(self.engine) as connection:
+        async with self._transaction(self._reader) as connection:
             yield connection
 
     @asynccontextmanager

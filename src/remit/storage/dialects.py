@@ -1,6 +1,6 @@
 """The few statements that the two databases spell differently."""
 
-from sqlalchemy import Table
+from sqlalchemy import Table, text
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -10,3 +10,12 @@ def insert(connection: AsyncConnection, table: Table) -> postgresql.Insert | sql
     if connection.dialect.name == "postgresql":
         return postgresql.insert(table)
     return sqlite.insert(table)
+
+
+async def take_turn(connection: AsyncConnection, key: int) -> None:
+    """Wait until no other transaction has taken a turn under *key*; ends with the transaction.
+
+    SQLite's writers come one by one anyway.
+    """
+    if connection.dialect.name == "postgresql":
+        await connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": key})

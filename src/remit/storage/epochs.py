@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from typing import Literal
 
-from sqlalchemy import select
+from sqlalchemy import select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remit.storage.database import Database
 from remit.storage.dialects import insert
+from remit.storage.notices import CHANNEL
 from remit.storage.tables import epochs
 
 Topic = Literal["keys", "revisions", "tenants"]
@@ -29,10 +30,12 @@ class Epochs:
 
 
 async def bump(connection: AsyncConnection, tenant: str, topic: Topic) -> None:
-    """Count a change, in the transaction that makes it."""
+    """Count a change, in the transaction that makes it; PostgreSQL tells of it at its commit."""
     statement = insert(connection, epochs).values(tenant=tenant, topic=topic, value=1)
     await connection.execute(
         statement.on_conflict_do_update(
             index_elements=["tenant", "topic"], set_={"value": epochs.c.value + 1}
         )
     )
+    if connection.dialect.name == "postgresql":
+        await connection.execute(text(f"NOTIFY {CHANNEL}"))

@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import UTC
 from functools import lru_cache
 from itertools import chain
+from operator import attrgetter
 from typing import Any, Final
 
 from sqlalchemy import (
@@ -17,7 +18,6 @@ from sqlalchemy import (
     literal,
     or_,
     select,
-    text,
 )
 from sqlalchemy.engine import Dialect
 from sqlalchemy.exc import StatementError
@@ -26,11 +26,17 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from remit.errors import BadCall
 from remit.model.events import AuditEvent, AuditQuery, EventKind
 from remit.storage.chain import FIELDS, Head, canonical_time, heads_of, row_hash, save_heads
+from remit.storage.dialects import take_turn
 from remit.storage.tables import JsonText, StorableText, audit_events
 from remit.storage.texts import storable, storable_json
 
 _COLUMNS: Final = [audit_events.c[name] for name in FIELDS]
 _INSERTED: Final = (*FIELDS, "link", "hash")
+_TEXTS: Final = tuple(
+    name for name in FIELDS if isinstance(audit_events.c[name].type, StorableText | JsonText)
+)
+_fields_of: Final = attrgetter(*FIELDS)
+_texts_of: Final = attrgetter(*_TEXTS)
 _TENANT: Final = FIELDS.index("tenant")
 _TIME: Final = FIELDS.index("time")
 _MS: Final = FIELDS.index("ms")
@@ -52,10 +58,11 @@ async def insert_events(connection: AsyncConnection, events: Sequence[AuditEvent
         sqlalchemy.exc.StatementError: One of them does not fit the table.
         OverflowError: Likewise.
     """
-    if connection.dialect.name == "postgresql":
-        # in turn, as SQLite's writers are, so that a row that is seen later never has a lower
-        # number (`after` relies on it) and two writers never continue one chain
-        await connection.execute(text(f"SELECT pg_advisory_xact_lock({_ONE_AT_A_TIME})"))
+    if not events:
+        return
+    # in turn, so that a row that is seen later never has a lower number (`after` relies on it)
+    # and two writers never continue one chain
+    await take_turn(connection, _ONE_AT_A_TIME)
     fresh = await _unknown(connection, events)
     if not fresh:
         return
@@ -96,19 +103,21 @@ class _Insertion:
         placed = insert(audit_events).values(dict.fromkeys(_INSERTED)).inline()
         self.one = str(placed.compile(dialect=dialect, column_keys=list(_INSERTED)))
         self._positional = dialect.positional
-        self._binds = [(name, *_bind_of(name, dialect)) for name in FIELDS]
+        self._binds = tuple(_binds_of(dialect))
+        self._other = tuple(bind for bind in self._binds if not bind[2])
         before, _, after = self.one.partition(_PLACES)
         self._many = {rows: before + ", ".join([_PLACES] * rows) + after for rows in _ROWS}
 
     def values(self, event: AuditEvent) -> tuple[list[Any], list[Any]]:
         """Return the values of one row, as the driver wants them and as they are hashed."""
-        bound: list[Any] = []
-        hashed: list[Any] = []
-        for name, bind, is_spelling in self._binds:
-            value = getattr(event, name)
-            sent = value if value is None or bind is None else bind(value)
-            bound.append(sent)
-            hashed.append(sent if is_spelling else value)
+        hashed: list[Any] = list(_fields_of(event))
+        bound = hashed.copy()
+        for index, bind, is_spelling in self._other if _is_plain(event) else self._binds:
+            value = hashed[index]
+            if value is not None:
+                bound[index] = bind(value)
+                if is_spelling:
+                    hashed[index] = bound[index]
         hashed[_TIME] = canonical_time(event.time.astimezone(UTC))
         hashed[_MS] = float(event.ms)
         return bound, hashed
@@ -139,14 +148,25 @@ class _Insertion:
 _insertion = lru_cache(_Insertion)
 
 
-def _bind_of(name: str, dialect: Dialect) -> tuple[Callable[[Any], Any] | None, bool]:
-    """Return what makes a value one for the driver, and whether that is what reading gives back."""
-    kind = audit_events.c[name].type
-    if isinstance(kind, StorableText):
-        return storable, True
-    if isinstance(kind, JsonText):
-        return storable_json, True
-    return kind.dialect_impl(dialect).bind_processor(dialect), False
+def _binds_of(dialect: Dialect) -> Iterator[tuple[int, Callable[[Any], Any], bool]]:
+    """Give what makes a field's value one for the driver: its place, and how.
+
+    Last comes whether that spells out what cannot be stored, so that it is what is hashed too.
+    """
+    for index, name in enumerate(FIELDS):
+        kind = audit_events.c[name].type
+        if isinstance(kind, StorableText):
+            yield index, storable, True
+        elif isinstance(kind, JsonText):
+            yield index, storable_json, True
+        elif (bind := kind.dialect_impl(dialect).bind_processor(dialect)) is not None:
+            yield index, bind, False
+
+
+def _is_plain(event: AuditEvent) -> bool:
+    """Whether every text of *event* can be stored as it is; seen at a glance of all at once."""
+    together = "".join(text for text in _texts_of(event) if text is not None)
+    return together.isascii() and "\0" not in together and "\\u" not in together
 
 
 async def find_calls(connection: AsyncConnection, query: AuditQuery) -> Sequence[AuditEvent]:

@@ -1,7 +1,8 @@
 """Take journaled events into the database: our own, those of the dead, those of the living.
 
-Inserting an event twice is inserting it once, so every process may take in every file. Only a
-file's own process, or whoever finds its lock free, deletes it.
+Inserting an event twice is inserting it once, so every process may take in every file, and each
+begins where the database says that the last one ended (progress.py). Only a file's own process, or
+whoever finds its lock free, deletes it.
 """
 
 import fcntl
@@ -18,7 +19,8 @@ from sqlalchemy.exc import StatementError
 from remit.model.events import AuditEvent, EventKind
 from remit.storage.database import Database
 from remit.storage.events import insert_events
-from remit.storage.journal import SUFFIX, Journal, read_lines
+from remit.storage.journal import SUFFIX, Journal, JournalFile, read_lines
+from remit.storage.progress import forget_journals, note_taken, taken_of
 from remit.storage.texts import storable, storable_json
 
 log = structlog.get_logger(__name__)
@@ -73,9 +75,16 @@ class Intake:
         self._durable = durable
         self._one_at_a_time = anyio.Lock()
         self._read_of_living: dict[str, int] = {}
+        self._deleted: set[str] = set()
 
-    async def store(self, events: Sequence[AuditEvent]) -> None:
-        """Write *events* into the database, past the journal.
+    async def store(
+        self, events: Sequence[AuditEvent], *, taken: tuple[str, int] | None = None
+    ) -> None:
+        """Write *events* into the database.
+
+        Args:
+            events: In the order in which they are numbered.
+            taken: A journal, and how many of its bytes are in the database then.
 
         Raises:
             StorageUnavailable: The database cannot be used.
@@ -84,6 +93,25 @@ class Intake:
         """
         async with self._database.writing(durable=self._durable) as connection:
             await insert_events(connection, events)
+            if taken is not None:
+                await note_taken(connection, *taken)
+            deleted = set(self._deleted)
+            if deleted:
+                await forget_journals(connection, deleted)
+        self._deleted -= deleted
+
+    async def forget_deleted(self) -> None:
+        """Leave no trace of journals that are deleted; usually the next batch does it.
+
+        Raises:
+            StorageUnavailable: The database cannot be used.
+        """
+        if self._deleted:
+            await self.store(())
+
+    def deleted(self, file: JournalFile) -> None:
+        """Note that *file* is deleted."""
+        self._deleted.add(file.path.name)
 
     async def take_own(self) -> None:
         """Take in everything this process has journaled before now.
@@ -104,7 +132,20 @@ class Intake:
         """
         async with self._one_at_a_time:
             await self._take_own()
-            await self._take_others()
+            await self._take_others(_journal_names(self._journal.folder), living=True)
+
+    async def take_dead(self) -> None:
+        """Take in what processes of this installation that ended have left in their journals.
+
+        Raises:
+            StorageUnavailable: The database cannot be used; nothing is lost.
+            OSError: A file cannot be read; the others were taken in.
+        """
+        names = _journal_names(self._journal.folder)
+        if {file.path.name for file in self._journal.files}.issuperset(names):
+            return
+        async with self._one_at_a_time:
+            await self._take_others(names, living=False)
 
     async def _take_own(self) -> None:
         for file, stop in [(file, file.size) for file in self._journal.files]:
@@ -113,19 +154,20 @@ class Intake:
                 if not lines:
                     log.error("journal was cut by somebody else", file=str(file.path))
                     end = stop
-                await self._take(lines, rejects=_rejects_of(file.path))
+                await self._take(lines, (file.path.name, end), rejects=_rejects_of(file.path))
                 file.taken = end
-            self._journal.discard_taken(file)
+            if self._journal.discard_taken(file):
+                self.deleted(file)
 
-    async def _take_others(self) -> None:
+    async def _take_others(self, everybodys: Sequence[str], *, living: bool) -> None:
         own = {file.path.name for file in self._journal.files}
-        names = [name for name in _journal_names(self._journal.folder) if name not in own]
+        names = [name for name in everybodys if name not in own]
         self._read_of_living = {n: o for n, o in self._read_of_living.items() if n in names}
         failure: OSError | None = None
         for name in names:
             path = self._journal.folder / name
             try:
-                await self._take_other(path)
+                await self._take_other(path, living=living)
             except FileNotFoundError:
                 continue  # its process took it in and deleted it since we looked
             except OSError as error:
@@ -134,13 +176,14 @@ class Intake:
         if failure is not None:
             raise failure
 
-    async def _take_other(self, path: Path) -> None:
+    async def _take_other(self, path: Path, *, living: bool) -> None:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         try:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                await self._take_living(descriptor, path.name)
+                if living:
+                    await self._take_living(descriptor, path.name)
                 return
             if os.fstat(descriptor).st_nlink:
                 await self._take_dead(descriptor, path)
@@ -150,40 +193,51 @@ class Intake:
     async def _take_living(self, descriptor: int, name: str) -> None:
         """Read on where we last stopped; setting damaged lines aside is for its own process."""
         stop = os.fstat(descriptor).st_size
-        start = self._read_of_living.get(name, 0)
+        start = self._read_of_living.get(name)
+        if start is None:
+            start = await self._taken_of(name)
         while start < stop:
             lines, end = read_lines(descriptor, start, stop, most=BATCH)
             if not lines:
                 break
-            await self._take(lines, rejects=None)
+            await self._take(lines, (name, end), rejects=None)
             start = self._read_of_living[name] = end
 
     async def _take_dead(self, descriptor: int, path: Path) -> None:
         stop = os.fstat(descriptor).st_size
-        start = 0
+        start = await self._taken_of(path.name)
         while start < stop:
             lines, end = read_lines(descriptor, start, stop, most=BATCH)
             if not lines:
                 # its process died while writing it, so nobody was told that it is recorded
                 log.warning("journal ends in a torn line", file=str(path), bytes=stop - start)
                 break
-            await self._take(lines, rejects=_rejects_of(path))
+            await self._take(lines, (path.name, end), rejects=_rejects_of(path))
             start = end
         os.unlink(path)  # noqa: PTH108 - so is every other call on it here
+        self._deleted.add(path.name)
         self._read_of_living.pop(path.name, None)
         log.info("journal of an ended process taken in", file=str(path), bytes=start)
 
-    async def _take(self, lines: Sequence[bytes], *, rejects: Path | None) -> None:
+    async def _taken_of(self, name: str) -> int:
+        async with self._database.reading() as connection:
+            return await taken_of(connection, name)
+
+    async def _take(
+        self, lines: Sequence[bytes], taken: tuple[str, int], *, rejects: Path | None
+    ) -> None:
+        """Store the events of *lines*, the last ones before *taken*, and set aside what is none."""
         pairs = [(line, decode_line(line)) for line in lines]
         events = _told_once([event for _, event in pairs if event is not None])
         refused = [line for line, event in pairs if event is None]
         if events:
             try:
-                await self.store(events)
+                await self.store(events, taken=None if refused else taken)
             except (StatementError, OverflowError):
                 refused += await self._take_one_by_one(events)
         if refused and rejects is not None:
             _set_aside(refused, rejects)
+            await self.store((), taken=taken)
 
     async def _take_one_by_one(self, events: Sequence[AuditEvent]) -> list[bytes]:
         """Store what can be stored; return the lines of what the database refuses."""

@@ -14,6 +14,7 @@ one fdatasync for all who wait.
 import errno
 import fcntl
 import os
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -29,6 +30,9 @@ SUFFIX: Final = ".jsonl"
 
 LARGEST_FILE: Final = 8 * 1024 * 1024
 """Bytes after which a new file is begun, so that old ones can be deleted."""
+
+LOOK_EVERY: Final = 0.1
+"""Seconds between two looks whether somebody deleted the file; a look costs as much as a line."""
 
 _CHUNK: Final = 1024 * 1024
 
@@ -64,12 +68,23 @@ class JournalFile:
         Raises:
             OSError: It could not be; part of it may stand at the end of the file.
         """
-        if not os.fstat(self.descriptor).st_nlink:
-            raise OSError(errno.ENOENT, "somebody deleted the file")  # nobody would find the line
         written = os.write(self.descriptor, line)
         while written < len(line):
             written += os.write(self.descriptor, line[written:])
         self.size += written
+
+    @property
+    def has_name(self) -> bool:
+        """Whether others can find it: not when somebody deleted it."""
+        return os.fstat(self.descriptor).st_nlink > 0
+
+    def rest(self) -> bytes:
+        """Return the lines that are not in the database yet.
+
+        Raises:
+            OSError: They cannot be read.
+        """
+        return os.pread(self.descriptor, self.size - self.taken, self.taken)
 
     def discard(self) -> None:
         """Delete the file: everything in it is in the database."""
@@ -100,7 +115,9 @@ class Journal:
         folder: Where the files of all processes of this installation are.
     """
 
-    def __init__(self, directory: Path, *, largest_file: int = LARGEST_FILE) -> None:
+    def __init__(
+        self, directory: Path, *, largest_file: int = LARGEST_FILE, look_every: float = LOOK_EVERY
+    ) -> None:
         self.folder = directory / "journal"
         self._largest_file = largest_file
         self._current: JournalFile | None = None
@@ -108,6 +125,8 @@ class Journal:
         self._gathering = _Group()
         self._asked = anyio.Event()
         self._unnamed = False
+        self._look_every = look_every
+        self._look_at = 0.0
 
     @property
     def files(self) -> Sequence[JournalFile]:
@@ -117,7 +136,8 @@ class Journal:
     def append(self, line: bytes) -> None:
         """Write *line*, which ends in a newline; survives the death of the process.
 
-        A file that cannot be written is given up for a new one.
+        A file that cannot be written is given up for a new one; so is one that somebody deleted,
+        whose lines are written again.
 
         Raises:
             OSError: No file can be written.
@@ -163,26 +183,35 @@ class Journal:
             finally:
                 group.done.set()
 
-    def discard_taken(self, file: JournalFile) -> None:
-        """Delete *file* if it is full and everything in it is in the database."""
-        if file in self._full and file.taken >= file.size:
-            self._full.remove(file)
-            file.discard()
+    def discard_taken(self, file: JournalFile) -> bool:
+        """Delete *file* if it is full and everything in it is in the database; say whether."""
+        if file not in self._full or file.taken < file.size:
+            return False
+        self._full.remove(file)
+        file.discard()
+        return True
 
-    def close(self) -> None:
-        """Delete what is in the database; leave the rest to whoever looks next."""
+    def close(self) -> Sequence[JournalFile]:
+        """Delete what is in the database, and return it; leave the rest to whoever looks next."""
+        whole = [file for file in self.files if file.taken >= file.size]
         for file in self.files:
-            if file.taken >= file.size:
+            if file in whole:
                 file.discard()
             else:
                 file.close()
         self._full, self._current = [], None
         self._gathering.done.set()
+        return whole
 
     def _writable(self, length: int) -> JournalFile:
         file = self._current
         if file is None:
             return self._begin()
+        now = time.monotonic()
+        if now >= self._look_at:
+            self._look_at = now + self._look_every
+            if not file.has_name:
+                return self._begin_after(file)
         if file.size and file.size + length > self._largest_file:
             try:
                 fresh = self._open()
@@ -197,6 +226,15 @@ class Journal:
     def _begin(self) -> JournalFile:
         self._current = self._open()
         return self._current
+
+    def _begin_after(self, deleted: JournalFile) -> JournalFile:
+        """Begin a file with what is in the *deleted* one alone: nobody would find it there."""
+        log.warning("somebody deleted the journal", file=str(deleted.path))
+        lines = deleted.rest()
+        self._give_up(deleted)
+        fresh = self._begin()
+        fresh.append(lines)
+        return fresh
 
     def _open(self) -> JournalFile:
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -13,7 +13,7 @@ from sqlalchemy import Row, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from remit.errors import Conflict, NotFound, StorageUnavailable
+from remit.errors import Conflict, NotFound, Outdated, StorageUnavailable
 from remit.model.principals import DEFAULT_TENANT
 from remit.model.revisions import Revision
 from remit.storage.database import Database
@@ -108,7 +108,8 @@ class Revisions:
                 None for any.
 
         Raises:
-            Conflict: Another revision is the current one, or others kept writing revisions.
+            Outdated: Another revision is the current one.
+            Conflict: Others kept writing revisions.
         """
         digest = digest_of(document)
         for _ in range(_ATTEMPTS):
@@ -117,7 +118,7 @@ class Revisions:
                     latest = await _latest(connection, tenant)
                     number = 0 if latest is None else latest.number
                     if after is not None and after != number:
-                        raise Conflict(
+                        raise Outdated(
                             f"revision {number} was written meanwhile, after revision {after}"
                         )
                     if latest is not None and latest.digest == digest:

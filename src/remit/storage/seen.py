@@ -5,13 +5,17 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Final
 
 import msgspec
 from sqlalchemy import delete, insert, select
 
 from remit.model.tools import Hints, Tool, ToolId
 from remit.storage.database import Database
+from remit.storage.dialects import take_turn
 from remit.storage.tables import seen_tools
+
+_ONE_AT_A_TIME: Final = 0x7365656E  # any number that every remit agrees on: "seen"
 
 
 class _Annotations(msgspec.Struct, rename="camel"):
@@ -49,6 +53,8 @@ class SeenTools:
             for tool in tools
         }
         async with self._database.writing() as connection:
+            # several gateways see the same server come up at once
+            await take_turn(connection, _ONE_AT_A_TIME)
             await connection.execute(
                 delete(seen_tools).where(
                     seen_tools.c.tenant == tenant, seen_tools.c.server == server

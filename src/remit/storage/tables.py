@@ -175,6 +175,16 @@ epochs = Table(
     Column("value", BigInteger, nullable=False),
 )
 
+limit_slots = Table(
+    "limit_slots",
+    metadata,
+    Column("key", Text, primary_key=True),
+    Column("slot", Integer, primary_key=True, autoincrement=False),
+    # seconds since 1970 on the database's clock
+    Column("free_at", Double, nullable=False),
+    Index("limit_slots_free", "key", "free_at"),
+)
+
 seen_tools = Table(
     "seen_tools",
     metadata,
@@ -225,4 +235,12 @@ audit_chain = Table(
     Column("tenant", StorableText, primary_key=True),
     Column("length", BigInteger, nullable=False),
     Column("hash", Text, nullable=False),
+)
+
+# how many bytes of a journal are in the database (intake.py)
+audit_journals = Table(
+    "audit_journals",
+    metadata,
+    Column("name", StorableText, primary_key=True),
+    Column("taken", BigInteger, nullable=False),
 )

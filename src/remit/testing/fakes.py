@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from remit.errors import AuditUnavailable, BadCall, Conflict, NotFound
+from remit.errors import AuditUnavailable, BadCall, Conflict, NotFound, Outdated
 from remit.model.agents import Agent
 from remit.model.events import AuditEvent, AuditQuery, EventKind
 from remit.model.keys import Key
@@ -315,12 +315,12 @@ class InMemoryRevisions:
         """Make *document* the current revision; return the current one if it says the same.
 
         Raises:
-            Conflict: *after* is not the current revision's number, or 0 for none.
+            Outdated: *after* is not the current revision's number, or 0 for none.
         """
         latest, digest = await self.latest(tenant), digest_of(document)
         number = 0 if latest is None else latest.number
         if after is not None and after != number:
-            raise Conflict(f"revision {number} was written meanwhile, after revision {after}")
+            raise Outdated(f"revision {number} was written meanwhile, after revision {after}")
         if latest is not None and latest.digest == digest:
             same = replace(latest, from_file=latest.from_file or from_file)
             self._revisions[tenant][-1] = same

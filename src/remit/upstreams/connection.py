@@ -4,6 +4,7 @@ Whoever enters `open_connection` owns the connection: the task that opened it cl
 other task enters its scopes.
 """
 
+import asyncio
 import math
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import (
@@ -35,7 +36,8 @@ class Connection:
     def __init__(self, session: Session, *, most_calls: int) -> None:
         self.session = session
         self.in_flight = 0
-        self.last_used = anyio.current_time()
+        self._clock = asyncio.get_running_loop().time
+        self.last_used = self._clock()
         self._turns = anyio.Semaphore(most_calls, fast_acquire=True)
 
     async def turn(self) -> AbstractContextManager[Session]:
@@ -57,7 +59,7 @@ class Connection:
     def __exit__(self, *exc: object) -> None:
         """End the call."""
         self.in_flight -= 1
-        self.last_used = anyio.current_time()
+        self.last_used = self._clock()
         self._turns.release()
 
 

@@ -5,6 +5,7 @@ Modern (2026-07-28): every request stands alone and says who asks in `params._me
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib.metadata import version as version_of
 from typing import Self, cast
 
@@ -34,6 +35,9 @@ _OWN_META = {
     CLIENT_CAPABILITIES_META_KEY: b"{}",
 }
 _OWN_META_JSON = joined(_OWN_META)
+LONGEST_REMEMBERED = 2048
+"""Bytes of a `_meta` that is remembered with ours in it."""
+
 _PROGRESS_TOKEN = "progressToken"  # noqa: S105 - names no secret
 
 
@@ -84,18 +88,26 @@ class Era:
         return b'{%s%s"_meta":%s}' % (parts, b"," if parts else b"", merged)
 
     def _meta(self, meta: bytes) -> bytes:
-        own = _OWN_META if self.is_modern else {}
         if meta in (b"", b"{}"):
-            return _OWN_META_JSON if own else b""
-        try:
-            parts = members(meta)
-        except Malformed as error:
-            raise UpstreamError("cannot be asked: the request's _meta is no object") from error
-        # A token is unique to its sender, and progress is not relayed.
-        kept = {k: v for k, v in parts.items() if k not in _OWN_META and k != _PROGRESS_TOKEN}
-        if not kept:
-            return _OWN_META_JSON if own else b""
-        return joined(kept | own)
+            return _OWN_META_JSON if self.is_modern else b""
+        if len(meta) > LONGEST_REMEMBERED:
+            return _merged.__wrapped__(meta, is_modern=self.is_modern)
+        return _merged(meta, is_modern=self.is_modern)
+
+
+@lru_cache(1024)  # clients send the same few for ever
+def _merged(meta: bytes, *, is_modern: bool) -> bytes:
+    """Return the caller's `_meta` with ours in it, or nothing."""
+    own = _OWN_META if is_modern else {}
+    try:
+        parts = members(meta)
+    except Malformed as error:
+        raise UpstreamError("cannot be asked: the request's _meta is no object") from error
+    # A token is unique to its sender, and progress is not relayed.
+    kept = {k: v for k, v in parts.items() if k not in _OWN_META and k != _PROGRESS_TOKEN}
+    if not kept:
+        return _OWN_META_JSON if own else b""
+    return joined(kept | own)
 
 
 def is_modern_answer(discover_result: bytes) -> bool:

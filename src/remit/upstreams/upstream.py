@@ -7,7 +7,6 @@ disabled: by the declaration, or since a variable it needs is missing
 retired:  no longer declared so; calls under way end, and then every connection is closed
 """
 
-import asyncio
 import math
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
@@ -26,6 +25,7 @@ from remit.errors import (
 from remit.model.principals import Principal
 from remit.model.servers import ServerConfig, ServerState, ServerStatus, Transport
 from remit.upstreams.connection import Connection, open_connection
+from remit.upstreams.deadline import Deadline
 from remit.upstreams.environment import MissingVariable, resolve
 from remit.upstreams.era import Era
 from remit.upstreams.listing import read_tools
@@ -180,11 +180,9 @@ class Upstream:
         call = route.call(arguments, meta)
         sent = False
         try:
-            # asyncio's own: an anyio scope here is a tenth of what a call costs the gateway.
-            async with asyncio.timeout(seconds):
-                with await self._turn(principal) as session:
-                    sent = True
-                    return await session.call(call)
+            with Deadline(seconds), await self._turn(principal) as session:
+                sent = True
+                return await session.call(call)
         except TimeoutError:
             late = self._why_late(principal, seconds, sent=sent)
             raise UpstreamTimeout(late, sent=sent) from None

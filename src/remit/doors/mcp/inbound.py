@@ -1,7 +1,8 @@
 """The protocol library's rules for requests of 2026-07-28, asked with our messages."""
 
 from collections.abc import Mapping
-from typing import Any
+from functools import lru_cache
+from typing import Final
 
 import msgspec
 from mcp.shared.inbound import (
@@ -14,6 +15,11 @@ from mcp.shared.inbound import (
 from remit.doors.mcp.envelope import Fault, Message, decoded
 from remit.doors.mcp.protocol import Caller
 from remit.model.principals import Principal
+
+LONGEST_REMEMBERED: Final = 2048
+"""Bytes of an envelope with its headers whose verdict is remembered, at most."""
+
+Verdict = InboundModernRoute | InboundLadderRejection
 
 
 def modern_caller(
@@ -30,7 +36,7 @@ def modern_caller(
         scope: The server of the endpoint, or None.
         headers: The routing headers that are there, or None where the transport has none.
     """
-    verdict = classify_inbound_request(_classified(message), headers=headers)
+    verdict = _verdict(message, headers)
     if isinstance(verdict, InboundModernRoute):
         return Caller(
             principal=principal, scope=scope, version=verdict.protocol_version, modern=True
@@ -44,11 +50,25 @@ def fault_of(rejection: InboundLadderRejection) -> Fault:
     return Fault(code=rejection.code, message=rejection.message, data=data)
 
 
-def _classified(message: Message) -> Mapping[str, Any]:
-    """Return of a message what the library's rules look at."""
-    params: dict[str, Any] = {}
-    for name in ("_meta", NAME_BEARING_METHODS.get(message.method)):
-        value = decoded(message.param(name)) if name is not None else None
-        if name is not None and value is not None:
-            params[name] = value
-    return {"method": message.method, "params": params}
+def _verdict(message: Message, headers: Mapping[str, str] | None) -> Verdict:
+    """Return the library's verdict; the few envelopes that a client sends are judged once each."""
+    meta = message.param("_meta")
+    named = message.param(NAME_BEARING_METHODS.get(message.method, ""))
+    lines = () if headers is None else tuple(headers.items())
+    seen = (message.method, meta, named, None if headers is None else lines)
+    size = len(meta or b"") + len(named or b"") + sum(len(value) for _, value in lines)
+    is_short = size <= LONGEST_REMEMBERED
+    return _judge(*seen) if is_short else _judge.__wrapped__(*seen)
+
+
+@lru_cache(1024)
+def _judge(
+    method: str,
+    meta: bytes | None,
+    named: bytes | None,
+    lines: tuple[tuple[str, str], ...] | None,
+) -> Verdict:
+    raw = {"_meta": meta, NAME_BEARING_METHODS.get(method, ""): named}
+    params = {name: value for name, text in raw.items() if (value := decoded(text)) is not None}
+    headers = None if lines is None else dict(lines)
+    return classify_inbound_request({"method": method, "params": params}, headers=headers)

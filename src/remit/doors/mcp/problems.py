@@ -25,6 +25,7 @@ from remit.doors.mcp.envelope import Fault, decoded
 from remit.errors import (
     AuditUnavailable,
     CallDenied,
+    LimitReached,
     RemitError,
     UpstreamError,
     UpstreamProtocolError,
@@ -94,6 +95,8 @@ class Problems:
         if isinstance(error, UpstreamError) and error.sent and error.code != "INTERNAL_ERROR":
             meta["remit/outcome"] = "unknown"
             text += "; whether it took effect is unknown"
+        if isinstance(error, LimitReached):
+            meta["remit/retry_after"] = error.retry_after
         result: dict[str, object] = {
             "content": [{"type": "text", "text": text}],
             "isError": True,

@@ -1,7 +1,8 @@
 """An MCP request over HTTP: who sent it, where, and in which form it wants its answer."""
 
 from dataclasses import dataclass, field
-from typing import Final, Self
+from functools import lru_cache
+from typing import Final
 
 from mcp_types import INVALID_REQUEST
 
@@ -26,16 +27,21 @@ class Accepted:
     json: bool
     events: bool
 
-    @classmethod
-    def of(cls, exchange: Exchange) -> Self:
+    @staticmethod
+    def of(exchange: Exchange) -> "Accepted":
         """Read the `Accept` header; a client that sends none takes anything (RFC 9110)."""
         if b"accept" in exchange.repeated:
             lines = (value for name, value in exchange.scope["headers"] if name == b"accept")
             accept = b",".join(lines)
         else:
             accept = exchange.headers.get(b"accept", b"*/*")
-        ranges = {part.partition(b";")[0].strip().lower() for part in accept.split(b",")}
-        return cls(json=bool(ranges & _JSON_RANGES), events=bool(ranges & _EVENT_RANGES))
+        return _accepted(accept)
+
+
+@lru_cache(256)  # clients send the same few lines for ever
+def _accepted(accept: bytes) -> Accepted:
+    ranges = {part.partition(b";")[0].strip().lower() for part in accept.split(b",")}
+    return Accepted(json=bool(ranges & _JSON_RANGES), events=bool(ranges & _EVENT_RANGES))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,140 @@
+"""SUBJECT (contract, product.md): whom an administrator asks about (R5)."""
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, Protocol
+
+from remit.errors import BadCall, NotFound, Refused
+from remit.identity.authenticate import principal_of
+from remit.model.agents import Agent
+from remit.model.keys import Key
+from remit.model.principals import AgentType, Principal, PrincipalKind, UserRole
+
+SPELLINGS: Final = "role:NAME, user:NAME, user-role:NAME, agent:ID, agent-type:TYPE or key:NAME"
+
+
+class KeyStore(Protocol):
+    """Where keys are kept."""
+
+    async def all_keys(self, tenant: str) -> Sequence[Key]:
+        """Return every key of *tenant*, oldest first."""
+        ...
+
+
+class AgentStore(Protocol):
+    """Where agents are kept."""
+
+    async def find(self, tenant: str, agent_id: str) -> Agent | None:
+        """Return the agent as it is now, or None."""
+        ...
+
+    async def all_agents(self, tenant: str) -> Sequence[Agent]:
+        """Return every agent of *tenant*, by id."""
+        ...
+
+
+class UserStore(Protocol):
+    """Which users are kept out."""
+
+    async def is_disabled(self, tenant: str, name: str) -> bool:
+        """Whether that user is kept out."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subjects:
+    """Finds the principal that a SUBJECT of a tenant means.
+
+    Attributes:
+        roles: Those that are declared.
+        now: Aware UTC; keys that do not hold then are nobody's.
+    """
+
+    tenant: str
+    roles: Iterable[str]
+    keys: KeyStore
+    agents: AgentStore
+    users: UserStore
+    now: datetime
+
+    async def find(self, text: str) -> Principal:
+        """Return the principal that *text* means.
+
+        A user stands there without the claims of a token: it has no roles and no groups.
+
+        Raises:
+            BadCall: It is no SUBJECT.
+            NotFound: There is none of that name; the text names those that there are.
+            Refused: The user is disabled.
+        """
+        kind, _, name = text.partition(":")
+        find = self._finders().get(kind)
+        if find is None or not name:
+            raise BadCall(f"{text[:80]!r} is no subject: write {SPELLINGS}")
+        return await find(name)
+
+    def _finders(self) -> Mapping[str, Callable[[str], Awaitable[Principal]]]:
+        return {
+            PrincipalKind.ROLE: self._role,
+            PrincipalKind.USER: self._user,
+            PrincipalKind.USER_ROLE: self._user_role,
+            PrincipalKind.AGENT: self._agent,
+            PrincipalKind.AGENT_TYPE: self._agent_type,
+            PrincipalKind.KEY: self._key,
+        }
+
+    async def _role(self, name: str) -> Principal:
+        roles = tuple(self.roles)
+        if name not in roles:
+            raise _unknown("role", name, roles, "declared roles")
+        return Principal(kind=PrincipalKind.ROLE, name=name, tenant=self.tenant, roles=(name,))
+
+    async def _user(self, name: str) -> Principal:
+        if await self.users.is_disabled(self.tenant, name):
+            raise Refused(
+                f"user {name!r} is disabled: `remit users enable {name}` lets it in again"
+            )
+        return Principal(kind=PrincipalKind.USER, name=name, tenant=self.tenant)
+
+    async def _user_role(self, name: str) -> Principal:
+        known = [role.value for role in UserRole]
+        if name not in known:
+            raise _unknown("user role", name, known, "user roles")
+        return Principal(
+            kind=PrincipalKind.USER_ROLE,
+            name=name,
+            tenant=self.tenant,
+            user_roles=(UserRole(name),),
+        )
+
+    async def _agent(self, name: str) -> Principal:
+        agents = {each.id: each for each in await self.agents.all_agents(self.tenant)}
+        if name not in agents:
+            raise _unknown("agent", name, agents, "agents")
+        return agents[name].principal
+
+    async def _agent_type(self, name: str) -> Principal:
+        known = [each.value for each in AgentType]
+        if name not in known:
+            raise _unknown("agent type", name, known, "agent types")
+        return Principal(
+            kind=PrincipalKind.AGENT_TYPE,
+            name=name,
+            tenant=self.tenant,
+            agent_type=AgentType(name),
+        )
+
+    async def _key(self, name: str) -> Principal:
+        keys = await self.keys.all_keys(self.tenant)
+        held = {key.name: key for key in keys if key.holds_at(self.now)}
+        if name not in held:
+            raise NotFound(f"no key {name[:80]!r} holds; keys that do: {', '.join(held) or 'none'}")
+        key = held[name]
+        agent = await self.agents.find(key.tenant, key.agent) if key.agent else None
+        return principal_of(key, agent)
+
+
+def _unknown(noun: str, name: str, known: Iterable[str], title: str) -> NotFound:
+    verb = "is declared" if noun == "role" else "is known"
+    return NotFound(f"no {noun} {name[:80]!r} {verb}; {title}: {', '.join(known) or 'none'}")

@@ -1,0 +1,139 @@
+"""How calls are counted in this worker's memory, and what becomes of a store that is away.
+
+shared ─the store fails→ alone for PAUSE seconds ─one call asks again→ it answers → shared
+                                                                     └ it fails → alone …
+"""
+
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import structlog
+
+from remit.calls.limit import Allowances
+from remit.errors import StorageUnavailable
+from remit.model.limits import Allowance, Shortage
+
+log = structlog.get_logger(__name__)
+
+PAUSE: Final = 5.0
+"""Seconds for which a store that failed is left alone."""
+
+_FEW: Final = 1024
+"""Keys that are kept without looking for those nobody needs any more."""
+
+
+class OwnAllowances:
+    """Moving windows in memory: for one worker alone.
+
+    Each key has the moments of its latest calls, so that a span has exactly as many as it may.
+    """
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self._now = now
+        self._uses: dict[str, tuple[Allowance, deque[float]]] = {}
+        self._sweep_at = _FEW
+
+    async def take(self, wanted: Sequence[Allowance]) -> Shortage | None:
+        """Count one call against each of *wanted*, or against none of them."""
+        shortage = self._shortage(wanted)
+        if shortage is None:
+            self.note(wanted)
+        return shortage
+
+    def note(self, wanted: Sequence[Allowance]) -> None:
+        """Count a call against each of *wanted* that was let through elsewhere."""
+        now = self._now()
+        for allowance in wanted:
+            _, uses = self._uses.get(allowance.key) or (None, deque[float]())
+            uses.append(now)
+            while len(uses) > allowance.calls:
+                uses.popleft()
+            self._uses[allowance.key] = (allowance, uses)
+        if len(self._uses) >= self._sweep_at:
+            self._sweep(now)
+
+    def _shortage(self, wanted: Sequence[Allowance]) -> Shortage | None:
+        now, worst = self._now(), None
+        for at, allowance in enumerate(wanted):
+            _, uses = self._uses.get(allowance.key, (None, ()))
+            if len(uses) >= allowance.calls:
+                wait = uses[-allowance.calls] + allowance.seconds - now
+                if wait > 0 and (worst is None or wait > worst.wait):
+                    worst = Shortage(at, wait)
+        return worst
+
+    def _sweep(self, now: float) -> None:
+        """Forget what counts no more, so that callers who come once leave nothing behind."""
+        self._uses = {
+            key: (allowance, uses)
+            for key, (allowance, uses) in self._uses.items()
+            if uses[-1] + allowance.seconds > now
+        }
+        self._sweep_at = max(_FEW, 2 * len(self._uses))
+
+
+class SharedAllowances:
+    """Counts in a store that workers share; while it is away, each worker counts for itself.
+
+    A worker then lets through as many as a limit says, less what it has let through already:
+    several workers may together exceed a limit, and none is ever without one.
+    """
+
+    def __init__(self, store: Allowances, now: Callable[[], float] = time.monotonic) -> None:
+        self._store = store
+        self._now = now
+        self._own = OwnAllowances(now)
+        self._full: dict[tuple[str, int], float] = {}
+        self._away = False
+        self._ask_at = 0.0
+
+    async def take(self, wanted: Sequence[Allowance]) -> Shortage | None:
+        """Count one call against each of *wanted*, or against none of them."""
+        now = self._now()
+        known = self._known_shortage(wanted, now)
+        if known is not None:
+            return known
+        if self._away:
+            if now < self._ask_at:
+                return await self._own.take(wanted)
+            self._ask_at = now + PAUSE  # this call asks; the others need not wait for it
+        try:
+            shortage = await self._store.take(wanted)
+        except StorageUnavailable as error:
+            self._left_alone(error)
+            return await self._own.take(wanted)
+        self._found()
+        if shortage is None:
+            self._own.note(wanted)
+        else:
+            self._remember(wanted[shortage.at], shortage.wait)
+        return shortage
+
+    def _known_shortage(self, wanted: Sequence[Allowance], now: float) -> Shortage | None:
+        """Say no without a journey where the store said for how long: no window empties sooner."""
+        worst = None
+        for at, allowance in enumerate(wanted):
+            wait = self._full.get((allowance.key, allowance.calls), now) - now
+            if wait > 0 and (worst is None or wait > worst.wait):
+                worst = Shortage(at, wait)
+        return worst
+
+    def _remember(self, allowance: Allowance, wait: float) -> None:
+        now = self._now()
+        if len(self._full) >= _FEW:
+            self._full = {key: until for key, until in self._full.items() if until > now}
+        if len(self._full) < 2 * _FEW:
+            self._full[allowance.key, allowance.calls] = now + wait
+
+    def _left_alone(self, error: StorageUnavailable) -> None:
+        self._ask_at = self._now() + PAUSE
+        if not self._away:
+            log.warning("limits are not shared: each worker counts for itself", error=str(error))
+        self._away = True
+
+    def _found(self) -> None:
+        if self._away:
+            log.info("limits are shared again")
+        self._away = False

@@ -1,0 +1,129 @@
+"""Agents: the supervised workers that keys can be bound to."""
+
+from datetime import datetime
+
+from fastapi import APIRouter, Response
+from pydantic import BaseModel, ConfigDict
+
+from remit.admin.agents import check_agent, get_agent
+from remit.doors.api.access import ByAdministrator, Reason
+from remit.doors.api.paging import Cursor, Limit, Page, cut
+from remit.doors.api.preconditions import IfMatch, require_match, tag_of
+from remit.model.agents import Agent
+from remit.model.principals import AgentType
+
+router = APIRouter(tags=["agents"])
+
+
+class AgentShape(BaseModel):
+    """A registered agent."""
+
+    id: str
+    type: AgentType
+    role: str | None
+    epic: str | None
+    created: datetime
+
+    @classmethod
+    def of(cls, agent: Agent) -> "AgentShape":
+        """Show an agent."""
+        return cls(
+            id=agent.id,
+            type=agent.type,
+            role=agent.role or None,
+            epic=agent.epic or None,
+            created=agent.created,
+        )
+
+
+class NewAgent(BaseModel):
+    """An agent to be registered."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    id: str
+    type: str
+    role: str | None = None
+    epic: str | None = None
+
+
+class AgentPatch(BaseModel):
+    """What is to change; what is not sent stays, null takes role or epic away."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    type: str = ""
+    role: str | None = None
+    epic: str | None = None
+
+
+@router.get("/agents", operation_id="agents.list")
+async def list_agents(
+    by: ByAdministrator, limit: Limit = 100, cursor: Cursor = None
+) -> Page[AgentShape]:
+    """Show every agent."""
+    agents = await by.services.agents.all_agents(by.tenant.key)
+    page = cut(agents, lambda agent: agent.id, of="agents", cursor=cursor, limit=limit)
+    return Page(items=[AgentShape.of(agent) for agent in page.items], next=page.next)
+
+
+@router.post("/agents", operation_id="agents.create", status_code=201)
+async def create_agent(
+    by: ByAdministrator, new: NewAgent, response: Response, reason: Reason = ""
+) -> AgentShape:
+    """Register an agent; `POST /keys` then gives it a key."""
+    async with by.making(reason, **new.model_dump()):
+        agent = check_agent(
+            new.id,
+            tenant=by.tenant.key,
+            type_name=new.type,
+            now=by.services.now(),
+            role=new.role or "",
+            epic=new.epic or "",
+            roles=by.tenant.policy.declaration.roles,
+        )
+        await by.services.agents.add(agent)
+        by.services.forget()
+    shown = AgentShape.of(agent)
+    response.headers["ETag"] = tag_of(shown)
+    return shown
+
+
+@router.get("/agents/{agent_id:path}", operation_id="agents.get")
+async def get_one(by: ByAdministrator, agent_id: str, response: Response) -> AgentShape:
+    """Show one agent."""
+    shown = AgentShape.of(await get_agent(by.services.agents, by.tenant.key, agent_id))
+    response.headers["ETag"] = tag_of(shown)
+    return shown
+
+
+@router.patch("/agents/{agent_id:path}", operation_id="agents.change")
+async def change_agent(
+    by: ByAdministrator,
+    agent_id: str,
+    patch: AgentPatch,
+    response: Response,
+    *,
+    if_match: IfMatch = None,
+    reason: Reason = "",
+) -> AgentShape:
+    """Change an agent; its keys follow everywhere within 2 seconds."""
+    services, tenant = by.services, by.tenant
+    sent = patch.model_fields_set
+    async with by.making(reason, id=agent_id, **patch.model_dump(exclude_unset=True)):
+        old = await get_agent(services.agents, tenant.key, agent_id)
+        require_match(if_match, tag_of(AgentShape.of(old)))
+        agent = check_agent(
+            agent_id,
+            tenant=tenant.key,
+            type_name=patch.type if "type" in sent else old.type.value,
+            now=old.created,
+            role=(patch.role or "") if "role" in sent else old.role,
+            epic=(patch.epic or "") if "epic" in sent else old.epic,
+            roles=tenant.policy.declaration.roles,
+        )
+        await services.agents.change(agent)
+        services.forget()
+    shown = AgentShape.of(agent)
+    response.headers["ETag"] = tag_of(shown)
+    return shown

@@ -1,0 +1,175 @@
+"""The API as one ASGI application: the edge, then the routes.
+
+bytes ──▶ edge: host and origin, credential, size and kind of the body ──▶ routes
+                              each route asks for its caller by a rule (access.py) ─┘
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import structlog
+from fastapi import APIRouter, FastAPI
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from starlette.exceptions import HTTPException
+
+from remit.calls.ids import new_id
+from remit.doors.api import agents, audit, authority, keys, myself, revisions, roles, servers
+from remit.doors.api import tenants as tenants_routes
+from remit.doors.api import users as users_routes
+from remit.doors.api.needs import Services
+from remit.doors.api.openapi import OPENAPI, PREFIX, document_of
+from remit.doors.api.problems import (
+    encoded,
+    on_fault,
+    on_http_exception,
+    on_invalid_request,
+    on_remit_error,
+)
+from remit.doors.asgi import PROBLEM, App, Event, Exchange, HttpRefusal, Receive, Scope, Send
+from remit.doors.credentials import Authenticate, credential_of, principal_of
+from remit.doors.guard import Guard
+from remit.errors import RemitError
+
+log = structlog.get_logger(__name__)
+
+ROUTERS: Final[Sequence[APIRouter]] = (
+    myself.router,
+    tenants_routes.router,
+    servers.router,
+    roles.router,
+    users_routes.router,
+    keys.router,
+    agents.router,
+    revisions.router,
+    authority.router,
+    audit.router,
+)
+
+_WITH_BODY: Final = frozenset({"POST", "PUT", "PATCH"})
+_JSON_KINDS: Final = frozenset({b"application/json", b"application/merge-patch+json"})
+
+
+def build_api(
+    services: Services,
+    *,
+    authenticate: Authenticate,
+    guard: Guard,
+    routers: Sequence[APIRouter] = ROUTERS,
+) -> App:
+    """Return what serves `/api/`.
+
+    Raises:
+        TypeError: A route has no rule for who may use it.
+    """
+    return _Edge(build_routes(routers), services, authenticate, guard)
+
+
+def build_routes(routers: Sequence[APIRouter] = ROUTERS) -> "Routes":
+    """Return the routes, behind no edge.
+
+    Raises:
+        TypeError: One has no rule for who may use it.
+    """
+    app = Routes(routers)
+    app.openapi()
+    return app
+
+
+class Routes(FastAPI):
+    """The routes and their document, in which each has the rule that it declares."""
+
+    def __init__(self, routers: Sequence[APIRouter]) -> None:
+        super().__init__(
+            openapi_url=OPENAPI,
+            docs_url=None,
+            redoc_url=None,
+            redirect_slashes=False,
+            strict_content_type=False,
+        )
+        self._declared = [
+            route for router in routers for route in router.routes if isinstance(route, APIRoute)
+        ]
+        self.add_exception_handler(RemitError, on_remit_error)
+        self.add_exception_handler(HTTPException, on_http_exception)
+        self.add_exception_handler(RequestValidationError, on_invalid_request)
+        self.add_exception_handler(Exception, on_fault)
+        for router in routers:
+            self.include_router(router, prefix=PREFIX)
+
+    def openapi(self) -> dict[str, Any]:
+        """Return the OpenAPI document."""
+        if self.openapi_schema is None:
+            self.openapi_schema = document_of(self._declared, self.routes)
+        return self.openapi_schema
+
+
+class _Edge:
+    """What happens to every request before a route is looked for."""
+
+    def __init__(
+        self, app: App, services: Services, authenticate: Authenticate, guard: Guard
+    ) -> None:
+        self._app = app
+        self._services = services
+        self._authenticate = authenticate
+        self._guard = guard
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        started = False
+
+        async def send_and_note(event: Event) -> None:
+            nonlocal started
+            started = True
+            await send(event)
+
+        exchange = Exchange(scope, receive, send)
+        try:
+            body = await self._admitted(exchange)
+            await self._app(scope, _replay(body, receive), send_and_note)
+        except RemitError as error:
+            status, text, headers = encoded(error)
+            await exchange.respond(status, text, kind=PROBLEM, headers=headers)
+        except Exception:
+            log.exception("request failed", path=scope["path"])
+            if not started:
+                raise
+
+    async def _admitted(self, exchange: Exchange) -> bytes:
+        """Return the body of a request that may go on, with its sender in the scope.
+
+        Raises:
+            HttpRefusal: It may not.
+        """
+        self._guard.check(exchange)
+        scope = exchange.scope
+        scope["remit.request_id"] = new_id()
+        if scope["path"] == OPENAPI:
+            return b""
+        credential = credential_of(exchange)
+        scope["remit.principal"] = await principal_of(self._authenticate, credential)
+        scope["remit.services"] = self._services
+        body = await exchange.body()
+        if body and exchange.method in _WITH_BODY:
+            _need_json(exchange)
+        return body
+
+
+def _need_json(exchange: Exchange) -> None:
+    kind = exchange.headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
+    if kind not in _JSON_KINDS:
+        raise HttpRefusal(415, "send application/json", [(b"accept", b"application/json")])
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    """Return what gives a body that was read already, and then whatever comes after it."""
+    is_given = False
+
+    async def again() -> Event:
+        nonlocal is_given
+        if is_given:
+            return await receive()
+        is_given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return again

@@ -1,0 +1,168 @@
+"""The record: searched, exported, verified."""
+
+from collections.abc import AsyncGenerator
+from datetime import UTC, datetime
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Depends, Query
+from pydantic import BaseModel, Field
+from starlette.responses import StreamingResponse
+
+from remit.admin.audit_rows import Form, audit_entry, exported, report_entry
+from remit.doors.api.access import ByAdministrator
+from remit.doors.api.paging import Cursor, Limit, Page, cursor_at, position
+from remit.model.calls import OutcomeKind
+from remit.model.events import AuditQuery
+
+router = APIRouter(tags=["audit"])
+
+_KINDS: dict[Form, str] = {"jsonl": "application/jsonl", "csv": "text/csv; charset=utf-8"}
+
+
+class RowShape(BaseModel):
+    """A call or a change, as it ended."""
+
+    id: str = Field(description="The request id that the caller was given.")
+    time: datetime
+    tenant: str
+    principal: str
+    role: str
+    server: str = Field(description="`/admin` for a change that somebody made.")
+    tool: str
+    decision: Literal["allow", "deny"]
+    layer: str
+    rule: str
+    outcome: OutcomeKind
+    code: str
+    revision: int
+    ms: float
+    arguments: str = Field(description="JSON, redacted and cut to the cap.")
+    arguments_size: int
+    result_size: int
+    error: str | None
+
+
+class BreakShape(BaseModel):
+    """The first row that does not fit."""
+
+    kind: Literal["removed", "changed", "reordered", "added"]
+    seq: int
+    id: str
+    number: int
+    message: str
+
+
+class ReportShape(BaseModel):
+    """What looking at every row found."""
+
+    ok: bool
+    rows: int = Field(description="How many hold, from the first on.")
+    hash: str = Field(description="Of the last that holds; worth noting elsewhere.")
+    broken: BreakShape | None
+
+
+class Filters:
+    """What a row must be like; what is not given may be anything."""
+
+    def __init__(
+        self,
+        *,
+        principal: Annotated[str | None, Query(description="As `key:ci`.")] = None,
+        server: Annotated[str | None, Query()] = None,
+        tool: Annotated[str | None, Query()] = None,
+        decision: Annotated[Literal["allow", "deny"] | None, Query()] = None,
+        outcome: Annotated[OutcomeKind | None, Query()] = None,
+        code: Annotated[str | None, Query(description="As INVALID_INPUT.")] = None,
+        role: Annotated[str | None, Query(description="A role that the caller had.")] = None,
+        since: Annotated[datetime | None, Query(description="UTC unless it says.")] = None,
+        until: Annotated[datetime | None, Query(description="Before it; likewise.")] = None,
+        text: Annotated[
+            str | None,
+            Query(description="Part of request id, tool, server, caller, arguments or error."),
+        ] = None,
+    ) -> None:
+        self._given = {
+            "principal": principal,
+            "server": server,
+            "tool": tool,
+            "decision": decision,
+            "outcome": None if outcome is None else outcome.value,
+            "code": code,
+            "role": role,
+            "text": text,
+        }
+        self._since, self._until = _utc(since), _utc(until)
+
+    def query(self, tenant: str, *, limit: int = 100, before: str | None = None) -> AuditQuery:
+        """Return the question that they ask of the rows of *tenant*."""
+        return AuditQuery(
+            tenant=tenant,
+            since=self._since,
+            until=self._until,
+            limit=limit,
+            before=before,
+            **self._given,
+        )
+
+
+Given = Annotated[Filters, Depends()]
+
+
+@router.get("/audit", operation_id="audit.search")
+async def search(
+    by: ByAdministrator, filters: Given, limit: Limit = 100, cursor: Cursor = None
+) -> Page[RowShape]:
+    """Show calls and changes, newest first: one row each, refused ones too."""
+    before = position(cursor, of="audit")
+    query = filters.query(by.tenant.key, limit=limit + 1, before=before)
+    events = await by.services.audit.search(query)
+    page, more = events[:limit], len(events) > limit
+    return Page(
+        items=[RowShape.model_validate(audit_entry(event)) for event in page],
+        next=cursor_at(page[-1].id, of="audit") if more else None,
+    )
+
+
+@router.get("/audit/verify", operation_id="audit.verify")
+async def verify(by: ByAdministrator) -> ReportShape:
+    """Say whether every row is as it was written, in its place, and none is gone."""
+    report = await by.services.audit.verify(by.tenant.key)
+    return ReportShape.model_validate(report_entry(report))
+
+
+@router.get(
+    "/audit/export",
+    operation_id="audit.export",
+    response_class=StreamingResponse,
+    responses={
+        200: {
+            "description": "Every row that matches, newest first.",
+            "content": {
+                kind.partition(";")[0]: {"schema": {"type": "string"}} for kind in _KINDS.values()
+            },
+        }
+    },
+)
+async def export(
+    by: ByAdministrator,
+    filters: Given,
+    form: Annotated[Form, Query(alias="format", description="JSON Lines or CSV.")] = "jsonl",
+    limit: Annotated[int | None, Query(ge=1, description="Rows; all unless given.")] = None,
+) -> StreamingResponse:
+    """Stream every row that matches, however many there are."""
+    rows = exported(by.services.audit, filters.query(by.tenant.key), form, limit=limit)
+    first = await anext(rows)  # what is wrong is told before the answer begins
+
+    async def text() -> AsyncGenerator[bytes]:
+        yield first[1].encode()
+        async for _, page in rows:
+            yield page.encode()
+
+    headers = {"Content-Disposition": f'attachment; filename="audit.{form}"'}
+    return StreamingResponse(text(), media_type=_KINDS[form], headers=headers)
+
+
+def _utc(moment: datetime | None) -> datetime | None:
+    if moment is None or moment.tzinfo is not None:
+        return moment
+    return moment.replace(tzinfo=UTC)

@@ -1,0 +1,99 @@
+"""Who can call what, and why."""
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, Field
+
+from remit.admin.subjects import SPELLINGS, Subjects
+from remit.doors.api.access import Administrator, ByAdministrator
+from remit.doors.api.myself import Scope, ToolPage, tools_seen_by
+from remit.doors.api.paging import Cursor, Limit
+from remit.model.principals import Principal
+
+router = APIRouter(tags=["authority"])
+
+Subject = Annotated[str, Query(alias="as", max_length=300, description=f"The caller: {SPELLINGS}.")]
+Alias = Annotated[
+    str, Query(max_length=1000, description="`server/tool`, or any other spelling of it.")
+]
+
+
+class LayerShape(BaseModel):
+    """What one layer says."""
+
+    layer: Literal["tenant", "server", "deny", "ceiling", "access", "tool"]
+    verdict: Literal["allow", "deny", "silent"]
+    rule: str = Field(description="A path into the declaration, or empty.")
+    reason: str
+
+
+class ExplanationShape(BaseModel):
+    """Yes or no, and every layer's verdict."""
+
+    allowed: bool
+    layer: Literal["tenant", "server", "deny", "ceiling", "access", "tool"]
+    rule: str
+    reason: str
+    revision: int
+    tool: str | None = Field(description="The tool that was meant; null when the name means none.")
+    available: bool = Field(description="Whether its server is known to offer it.")
+    layers: list[LayerShape]
+
+
+class WhoCanShape(BaseModel):
+    """Everybody who can call a tool, by name."""
+
+    roles: list[str]
+    keys: list[str]
+    users: list[str] = Field(description="Those known here; most are known by `user_roles`.")
+    agents: list[str]
+    user_roles: list[str]
+    agent_types: list[str]
+
+
+@router.get("/explain", operation_id="explain")
+async def explain(by: ByAdministrator, subject: Subject, tool: Alias) -> ExplanationShape:
+    """Say whether a caller may call a tool, and what every layer says."""
+    answer = by.tenant.authority().explain(await _find(by, subject), tool)
+    return ExplanationShape.model_validate(answer.to_json())
+
+
+@router.get("/who-can", operation_id="who_can")
+async def who_can(by: ByAdministrator, tool: Alias) -> WhoCanShape:
+    """Show every role, key, agent, user role and agent type that can call a tool."""
+    services, tenant = by.services, by.tenant.key
+    agents = await services.agents.all_agents(tenant)
+    found = by.tenant.authority().who_can(
+        tool,
+        await services.keys.all_keys(tenant),
+        services.now(),
+        [agent.principal for agent in agents],
+    )
+    return WhoCanShape.model_validate(found.to_json())
+
+
+@router.get("/tools", operation_id="tools.list")
+async def list_tools(
+    by: ByAdministrator,
+    subject: Subject,
+    server: Scope = None,
+    limit: Limit = 100,
+    cursor: Cursor = None,
+) -> ToolPage:
+    """Show the tools that a caller sees."""
+    principal = await _find(by, subject)
+    return tools_seen_by(by, principal, server, limit=limit, cursor=cursor)
+
+
+async def _find(by: Administrator, subject: str) -> Principal:
+    services, tenant = by.services, by.tenant
+    subjects = Subjects(
+        tenant=tenant.key,
+        roles=tenant.policy.declaration.roles,
+        keys=services.keys,
+        agents=services.agents,
+        users=services.users,
+        now=services.now(),
+    )
+    return await subjects.find(subject)

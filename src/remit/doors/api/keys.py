@@ -1,0 +1,177 @@
+"""API keys: made, shown without their secret, rotated, revoked."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from remit.admin.agents import get_agent
+from remit.admin.keys import LONGEST_OVERLAP, MadeKey, make_key, parse_expiry, rotate_key
+from remit.doors.api.access import Administrator, ByAdministrator, Reason
+from remit.doors.api.paging import Cursor, Limit, Page, cut
+from remit.doors.api.preconditions import tag_of
+from remit.errors import NotFound
+from remit.model.keys import Key
+from remit.model.principals import UserRole
+
+router = APIRouter(tags=["keys"])
+
+Overlap = Annotated[
+    float,
+    Query(ge=0, le=LONGEST_OVERLAP, description="Seconds that the old secret goes on holding."),
+]
+
+
+class KeyShape(BaseModel):
+    """A key without its secret, of which only a hash is kept."""
+
+    id: str = Field(description="The public part of `rmt_<id>_<secret>`.")
+    name: str
+    state: Literal["holds", "ending", "revoked", "expired"]
+    roles: list[str]
+    user_roles: list[UserRole]
+    service: bool
+    queries: list[str] = Field(description="Queries that a service key is limited to.")
+    agent: str | None = Field(description="The agent that its bearer is.")
+    admin: bool
+    created: datetime
+    expires: datetime | None
+    revoked: datetime | None = Field(description="When its end was ordered for.")
+    last_used: datetime | None = Field(description="To the minute.")
+
+    @classmethod
+    def of(cls, key: Key, now: datetime) -> "KeyShape":
+        """Show a key."""
+        return cls(
+            id=key.id,
+            name=key.name,
+            state=_state(key, now),
+            roles=list(key.roles),
+            user_roles=list(key.user_roles),
+            service=key.service,
+            queries=list(key.queries),
+            agent=key.agent or None,
+            admin=key.admin,
+            created=key.created,
+            expires=key.expires,
+            revoked=key.revoked,
+            last_used=key.last_used,
+        )
+
+
+class MadeKeyShape(KeyShape):
+    """A new key, with its text: the only time that it is shown."""
+
+    key: str = Field(description="The credential. It cannot be shown again.")
+
+    @classmethod
+    def made(cls, made: MadeKey, now: datetime) -> "MadeKeyShape":
+        """Show a new key."""
+        return cls(key=made.text, **KeyShape.of(made.key, now).model_dump())
+
+
+class NewKey(BaseModel):
+    """What a key is for: `role` and `user_role` (alone or together), or one of the others."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    name: str
+    role: str | None = None
+    user_role: str | None = None
+    service: bool = False
+    queries: list[str] = Field(default=[], max_length=100)
+    agent: str | None = None
+    admin: bool = False
+    expires: str | None = Field(
+        default=None, description="A span such as `30d` or `12h`, or an ISO 8601 time."
+    )
+
+
+@router.get("/keys", operation_id="keys.list")
+async def list_keys(
+    by: ByAdministrator, limit: Limit = 100, cursor: Cursor = None
+) -> Page[KeyShape]:
+    """Show every key, ended ones too, oldest first."""
+    now = by.services.now()
+    page = cut(
+        await by.services.keys.all_keys(by.tenant.key),
+        _place,
+        of="keys",
+        cursor=cursor,
+        limit=limit,
+    )
+    return Page(items=[KeyShape.of(key, now) for key in page.items], next=page.next)
+
+
+@router.post("/keys", operation_id="keys.create", status_code=201)
+async def create_key(by: ByAdministrator, new: NewKey, reason: Reason = "") -> MadeKeyShape:
+    """Make a key and show it, once: only its hash is kept."""
+    services, tenant, now = by.services, by.tenant, by.services.now()
+    async with by.making(reason, **new.model_dump(exclude_defaults=True)):
+        agent = await get_agent(services.agents, tenant.key, new.agent) if new.agent else None
+        made = await make_key(
+            services.keys,
+            new.name,
+            tenant=tenant.key,
+            now=now,
+            role=new.role,
+            user_role=new.user_role,
+            service=new.service,
+            queries=new.queries,
+            agent=agent,
+            admin=new.admin,
+            expires=parse_expiry(new.expires, now) if new.expires is not None else None,
+            roles=tenant.policy.declaration.roles,
+        )
+        services.forget()
+    return MadeKeyShape.made(made, now)
+
+
+@router.get("/keys/{name:path}", operation_id="keys.get")
+async def get_key(by: ByAdministrator, name: str, response: Response) -> KeyShape:
+    """Show the newest key of that name, or the key with that id."""
+    shown = await _shown(by, name)
+    response.headers["ETag"] = tag_of(shown)
+    return shown
+
+
+@router.post("/keys/{name:path}/rotate", operation_id="keys.rotate")
+async def rotate(
+    by: ByAdministrator, name: str, overlap: Overlap = 0.0, reason: Reason = ""
+) -> MadeKeyShape:
+    """Give a key a new secret and show it, once; what the key is for stays the same."""
+    services, now = by.services, by.services.now()
+    async with by.making(reason, name=name, overlap=overlap):
+        made = await rotate_key(services.keys, name, tenant=by.tenant.key, now=now, overlap=overlap)
+        services.forget()
+    return MadeKeyShape.made(made, now)
+
+
+@router.delete("/keys/{name:path}", operation_id="keys.revoke")
+async def revoke(by: ByAdministrator, name: str, reason: Reason = "") -> KeyShape:
+    """End a key, and those that it replaced; refused everywhere within 2 seconds."""
+    services, now = by.services, by.services.now()
+    async with by.making(reason, name=name):
+        key = await services.keys.revoke(by.tenant.key, name, now)
+        services.forget()
+    return KeyShape.of(key, now)
+
+
+async def _shown(by: Administrator, name: str) -> KeyShape:
+    keys = [
+        key for key in await by.services.keys.all_keys(by.tenant.key) if name in (key.name, key.id)
+    ]
+    if not keys:
+        raise NotFound(f"there is no key {name[:80]!r}")
+    return KeyShape.of(max(keys, key=_place), by.services.now())
+
+
+def _place(key: Key) -> str:
+    return f"{key.created.isoformat(timespec='microseconds')} {key.id}"
+
+
+def _state(key: Key, now: datetime) -> Literal["holds", "ending", "revoked", "expired"]:
+    if key.holds_at(now):
+        return "ending" if key.revoked else "holds"
+    return "revoked" if key.revoked and key.revoked <= now else "expired"

@@ -1,0 +1,171 @@
+"""What the API asks of the rest of remit: a few ports, some for each tenant."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from remit.admin.agents import AgentStore
+from remit.admin.authority import Authority
+from remit.admin.change_record import ChangeRecord
+from remit.admin.editor import Editor
+from remit.admin.keys import KeyStore
+from remit.admin.revisions import RevisionStore
+from remit.model.declaration import Declaration
+from remit.model.events import AuditEvent, AuditQuery
+from remit.model.principals import Principal
+from remit.model.servers import ServerStatus
+from remit.model.tools import Tool, ToolId
+from remit.policy.snapshot import PolicySnapshot
+from remit.storage.chain import ChainReport
+
+
+class UserStore(Protocol):
+    """Which users are kept out."""
+
+    async def disable(self, tenant: str, name: str, now: datetime) -> None:
+        """Keep a user out."""
+        ...
+
+    async def enable(self, tenant: str, name: str) -> bool:
+        """Let a user in again; False when it was not disabled."""
+        ...
+
+    async def is_disabled(self, tenant: str, name: str) -> bool:
+        """Whether that user is kept out."""
+        ...
+
+    async def all_disabled(self, tenant: str) -> Mapping[str, datetime]:
+        """Return name to since when, by name."""
+        ...
+
+
+class Audit(Protocol):
+    """The record."""
+
+    async def search(self, query: AuditQuery) -> Sequence[AuditEvent]:
+        """Return one row a call, newest first."""
+        ...
+
+    async def verify(self, tenant: str) -> ChainReport:
+        """Look at every row of *tenant*."""
+        ...
+
+
+class Policies(Protocol):
+    """The revision of a tenant that is in force."""
+
+    @property
+    def declaration(self) -> Declaration:
+        """What is declared now."""
+        ...
+
+    @property
+    def snapshot(self) -> PolicySnapshot:
+        """The rules now."""
+        ...
+
+    @property
+    def revision(self) -> int:
+        """Its number."""
+        ...
+
+
+class Servers(Protocol):
+    """The servers of a tenant."""
+
+    def statuses(self) -> Sequence[ServerStatus]:
+        """Return where every server stands, in the order of the declaration."""
+        ...
+
+
+class Lists(Protocol):
+    """What callers of a tenant see."""
+
+    def visible(self, principal: Principal, scope: str | None) -> tuple[Tool, ...]:
+        """Return the tools on offer that *principal* may call."""
+        ...
+
+    def published_name(self, tool: ToolId, scope: str | None) -> str:
+        """Return the name of *tool* on the endpoint of *scope*."""
+        ...
+
+    def token_cost(self, tool: Tool, scope: str | None = None) -> int:
+        """Estimate the tokens of one published tool."""
+        ...
+
+    def instructions(self, principal: Principal, scope: str | None) -> str:
+        """Say what a short or empty list lacks."""
+        ...
+
+
+class Tenant(Protocol):
+    """One tenant, open.
+
+    Attributes:
+        key: What principals and rows call it.
+        id: Its UUID, or what stands for it; a path may name either.
+    """
+
+    key: str
+    id: str
+
+    @property
+    def policy(self) -> Policies:
+        """Its revision in force."""
+        ...
+
+    @property
+    def servers(self) -> Servers:
+        """Its servers."""
+        ...
+
+    @property
+    def lists(self) -> Lists:
+        """What its callers see."""
+        ...
+
+    def authority(self) -> Authority:
+        """Return what answers who can call what, from what is in force now."""
+        ...
+
+    def known_tools(self) -> Collection[ToolId]:
+        """Return every tool that is declared, offered, or was ever seen."""
+        ...
+
+    async def follow(self) -> bool:
+        """Put the latest revision in force."""
+        ...
+
+
+class Tenants(Protocol):
+    """The tenants that this gateway serves."""
+
+    def find(self, name: str) -> Tenant | None:
+        """Return the tenant of that name or UUID, or None."""
+        ...
+
+    def all_tenants(self) -> Sequence[Tenant]:
+        """Return every tenant, by name."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    """What every tenant shares.
+
+    Attributes:
+        forget: Lets every credential be verified anew, at once in this process (R17).
+        now: The time, aware UTC.
+    """
+
+    tenants: Tenants
+    keys: KeyStore
+    agents: AgentStore
+    users: UserStore
+    revisions: RevisionStore
+    editor: Editor
+    audit: Audit
+    changes: ChangeRecord
+    forget: Callable[[], None]
+    now: Callable[[], datetime]

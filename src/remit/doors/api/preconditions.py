@@ -1,0 +1,51 @@
+"""`ETag` and `If-Match`: nobody overwrites what they have not seen (RFC 9110, 13)."""
+
+import hashlib
+import re
+from typing import Annotated, Final
+
+from fastapi import Header
+from pydantic import BaseModel
+
+from remit.doors.asgi import HttpRefusal
+
+IfMatch = Annotated[
+    str | None,
+    Header(
+        alias="If-Match",
+        max_length=1024,
+        description="The `ETag` of what was read, or `*` for whatever there is. Without it: 428.",
+    ),
+]
+
+_TAGS: Final = re.compile(r'\s*(?:(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"\s*(?:,\s*|$))+')
+_ONE: Final = re.compile(r'(W/)?"([^"]*)"')
+
+
+def revision_tag(revision: int) -> str:
+    """Return the tag of everything that the declaration says: the number of the revision."""
+    return f'"r{revision}"'
+
+
+def tag_of(shown: BaseModel) -> str:
+    """Return the tag of something that has no revision: what it says, in short."""
+    return f'"{hashlib.sha256(shown.model_dump_json().encode()).hexdigest()[:32]}"'
+
+
+def require_match(if_match: str | None, tag: str) -> None:
+    """Let a change pass that was made with the present state in view.
+
+    Raises:
+        HttpRefusal: 428 without a tag, 412 when it is another one's, 400 when it is none.
+    """
+    if if_match is None:
+        raise HttpRefusal(
+            428, "read what is to be changed first, and send its ETag as If-Match (or `*`)"
+        )
+    if if_match.strip() == "*":
+        return
+    if not _TAGS.fullmatch(if_match):
+        raise HttpRefusal(400, 'If-Match holds tags in quotes, such as "r12", or `*`')
+    strong = {f'"{tag}"' for weak, tag in _ONE.findall(if_match) if not weak}
+    if tag not in strong:
+        raise HttpRefusal(412, f"somebody changed it meanwhile: its ETag is {tag} now")

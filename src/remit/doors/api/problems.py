@@ -1,0 +1,174 @@
+"""One table from the error tree to problem documents (RFC 9457)."""
+
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any, Final, cast
+
+import msgspec
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from remit.doors.asgi import PROBLEM, HttpRefusal
+from remit.errors import (
+    AuditUnavailable,
+    BadCall,
+    Conflict,
+    DeclarationError,
+    NotFound,
+    Outdated,
+    Refused,
+    RemitError,
+    StartupError,
+    Unauthenticated,
+    UpstreamError,
+    UpstreamTimeout,
+)
+
+STATUSES: Final[Mapping[type[RemitError], int]] = {
+    Unauthenticated: 401,
+    Refused: 403,
+    NotFound: 404,
+    Outdated: 412,
+    Conflict: 409,
+    BadCall: 422,
+    DeclarationError: 422,
+    UpstreamTimeout: 504,
+    UpstreamError: 502,
+    AuditUnavailable: 503,
+    StartupError: 503,
+}
+"""The nearest ancestor of an error counts; what is not here is our own fault."""
+
+RETRY_AFTER: Final = b"2"
+"""Seconds after which a store that is away may be back."""
+
+MOST_COMPLAINTS: Final = 50
+"""Entries of `errors` in one document."""
+
+
+class Complaint(BaseModel):
+    """One thing that is wrong with a request or with a declaration."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    where: str = Field(description="Such as `body.expires`, or a path into the declaration.")
+    message: str
+    remedy: str = ""
+
+
+class ProblemDocument(BaseModel):
+    """Why a request was refused, or failed."""
+
+    type: str = "about:blank"
+    title: str = Field(description="The status in words.")
+    status: int
+    detail: str = Field(description="One or more lines for people.")
+    code: str = Field(description="Stable word of the error tree, such as RESOURCE_NOT_FOUND.")
+    request_id: str = Field(default="", description="Finds the attempt in the record.")
+    errors: list[Complaint] = Field(default=[], description="Everything that does not fit.")
+
+
+def problem_of(error: RemitError) -> tuple[ProblemDocument, list[tuple[bytes, bytes]]]:
+    """Return what an error is to HTTP, and the headers that go with it."""
+    if isinstance(error, HttpRefusal):
+        return _document(error.status, str(error), code=_code(error.status)), list(error.headers)
+    status = next((STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES), 500)
+    headers = {
+        401: [(b"www-authenticate", b"Bearer")],
+        403: [(b"www-authenticate", b'Bearer error="insufficient_scope"')],
+        503: [(b"retry-after", RETRY_AFTER)],
+    }.get(status, [])
+    return _document(status, _shown(error), code=error.code, errors=_complaints(error)), headers
+
+
+def respond(error: RemitError, request_id: str = "") -> Response:
+    """Return the answer to a request that ended with *error*."""
+    document, headers = problem_of(error)
+    document.request_id = request_id
+    response = Response(
+        document.model_dump_json(exclude_defaults=False),
+        status_code=document.status,
+        media_type=PROBLEM.decode(),
+    )
+    for name, value in headers:
+        response.headers[name.decode()] = value.decode()
+    return response
+
+
+async def on_remit_error(request: Request, error: Exception) -> Response:
+    """Answer what a route raised on purpose."""
+    return respond(cast("RemitError", error), request.scope.get("remit.request_id", ""))
+
+
+async def on_http_exception(_request: Request, error: Exception) -> Response:
+    """Answer what the framework refuses: no such path, no such method, a body that is no JSON."""
+    raised = cast("HTTPException", error)
+    detail = {
+        404: "there is nothing at this path; /api/openapi.json lists what there is",
+        405: "this path takes other methods; see the header Allow",
+    }.get(raised.status_code, str(raised.detail))
+    headers = [(k.lower().encode(), v.encode()) for k, v in (raised.headers or {}).items()]
+    return respond(HttpRefusal(raised.status_code, detail, headers))
+
+
+async def on_invalid_request(_request: Request, error: Exception) -> Response:
+    """Answer parameters and bodies that do not fit what the route declares."""
+    raised = cast("Sequence[Mapping[str, Any]]", cast("RequestValidationError", error).errors())
+    complaints = [
+        Complaint(where=".".join(map(str, one["loc"])), message=str(one["msg"]))
+        for one in raised[:MOST_COMPLAINTS]
+    ]
+    first = complaints[0]
+    document = _document(
+        422, f"{first.where}: {first.message}", code=BadCall.code, errors=complaints
+    )
+    return Response(document.model_dump_json(), status_code=422, media_type=PROBLEM.decode())
+
+
+async def on_fault(_request: Request, _error: Exception) -> Response:
+    """Answer a fault of our own, whose traceback the edge of the door logs."""
+    return respond(HttpRefusal(500, "an internal error; the log says more"))
+
+
+def encoded(error: RemitError) -> tuple[int, bytes, list[tuple[bytes, bytes]]]:
+    """Return status, body and headers, for the edge of the door that uses no framework."""
+    document, headers = problem_of(error)
+    return document.status, msgspec.json.encode(document.model_dump()), headers
+
+
+def _document(
+    status: int, detail: str, *, code: str, errors: Sequence[Complaint] = ()
+) -> ProblemDocument:
+    return ProblemDocument(
+        title=HTTPStatus(status).phrase,
+        status=status,
+        detail=detail,
+        code=code,
+        errors=list(errors),
+    )
+
+
+def _code(status: int) -> str:
+    known = {401: Unauthenticated, 403: Refused, 404: NotFound, 409: Conflict, 503: StartupError}
+    if status in known:
+        return known[status].code
+    return RemitError.code if status >= HTTPStatus.INTERNAL_SERVER_ERROR else BadCall.code
+
+
+def _shown(error: RemitError) -> str:
+    """Keep what only operators may know, such as where the database is, out of answers."""
+    if isinstance(error, StartupError | AuditUnavailable):
+        return "a store is away, so nothing was done; the log says more"
+    return str(error)
+
+
+def _complaints(error: RemitError) -> list[Complaint]:
+    if not isinstance(error, DeclarationError):
+        return []
+    return [
+        Complaint(where=problem.code, message=problem.message, remedy=problem.remedy)
+        for problem in error.problems[:MOST_COMPLAINTS]
+    ]

@@ -1,0 +1,40 @@
+"""A tenant of a running gateway, as the API sees it."""
+
+from collections.abc import Collection
+
+from remit.admin.authority import Authority
+from remit.admin.revisions import Follower
+from remit.calls.directory import Directory
+from remit.doors.api.needs import Lists, Policies, Servers
+from remit.model.tools import ToolId
+
+
+class GatewayTenant:
+    """Puts together what one tenant's parts know."""
+
+    def __init__(
+        self,
+        *,
+        key: str,
+        id: str,  # noqa: A002 - the contract's word
+        policy: Policies,
+        servers: Servers,
+        lists: Lists,
+        directory: Directory,
+        follower: Follower,
+    ) -> None:
+        self.key = key
+        self.id = id
+        self.policy = policy
+        self.servers = servers
+        self.lists = lists
+        self._directory = directory
+        self.follow = follower.follow
+
+    def authority(self) -> Authority:
+        """Return what answers who can call what, from what is in force now."""
+        return Authority(self.policy.snapshot, self._directory.names, self._directory.known)
+
+    def known_tools(self) -> Collection[ToolId]:
+        """Return every tool that is offered, or was ever seen."""
+        return self._directory.known

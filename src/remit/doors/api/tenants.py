@@ -1,0 +1,48 @@
+"""The tenants of an installation."""
+
+from fastapi import APIRouter
+from pydantic import BaseModel, Field
+
+from remit.doors.api.access import ByOperator
+from remit.doors.api.needs import Tenant
+from remit.doors.api.paging import Cursor, Limit, Page, cut
+from remit.errors import NotFound
+
+router = APIRouter(tags=["tenants"])
+
+
+class TenantShape(BaseModel):
+    """A tenant."""
+
+    id: str = Field(description="Its UUID; paths and `?tenant=` take either.")
+    name: str
+    revision: int = Field(description="The revision of its declaration that is in force.")
+
+    @classmethod
+    def of(cls, tenant: Tenant) -> "TenantShape":
+        """Show a tenant."""
+        return cls(id=tenant.id, name=tenant.key, revision=tenant.policy.revision)
+
+
+@router.get("/tenants", operation_id="tenants.list")
+async def list_tenants(
+    by: ByOperator, limit: Limit = 100, cursor: Cursor = None
+) -> Page[TenantShape]:
+    """Show every tenant."""
+    page = cut(
+        by.services.tenants.all_tenants(),
+        lambda tenant: tenant.key,
+        of="tenants",
+        cursor=cursor,
+        limit=limit,
+    )
+    return Page(items=[TenantShape.of(tenant) for tenant in page.items], next=page.next)
+
+
+@router.get("/tenants/{name:path}", operation_id="tenants.get")
+async def get_tenant(by: ByOperator, name: str) -> TenantShape:
+    """Show one tenant, by name or UUID."""
+    tenant = by.services.tenants.find(name)
+    if tenant is None:
+        raise NotFound(f"there is no tenant {name[:80]!r}")
+    return TenantShape.of(tenant)

@@ -1,0 +1,136 @@
+"""PostgreSQL and Redis servers of a test's own, which can be stopped and started in between."""
+
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+START = 30.0
+"""Seconds a server has to answer; generous, since CI is slow."""
+
+
+def postgres_programs() -> Path | None:
+    """Return the folder of the newest installed PostgreSQL's programs, or None."""
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda p: p.parts[-3])
+    return found[-1].parent if found else None
+
+
+class Postgres:
+    """A server that listens on a socket in its folder; `testing/` may start and stop it.
+
+    Attributes:
+        folder: Where its socket and its data are.
+    """
+
+    def __init__(self, programs: Path, folder: Path) -> None:
+        self.folder = folder
+        self._programs = programs
+        self._user = "postgres" if os.geteuid() == 0 else None  # it refuses to run as root
+        if self._user is not None:
+            shutil.chown(folder, self._user, self._user)
+        self._run("initdb", "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync")
+
+    def url(self, database: str = "postgres") -> str:
+        """Return the address of a database of that name."""
+        return f"postgresql://postgres@/{database}?host={self.folder}"
+
+    def start(self) -> None:
+        """Start it and return when it answers."""
+        options = f"-k {self.folder} -c listen_addresses= -c fsync=off -c max_connections=50"
+        self._run("pg_ctl", "-w", "-l", str(self.folder / "log"), "-o", options, "start")
+
+    def stop(self) -> None:
+        """Stop it at once, whoever is connected."""
+        self._run("pg_ctl", "-w", "-m", "immediate", "stop")
+
+    def _run(self, program: str, *arguments: str) -> None:
+        subprocess.run(
+            [self._programs / program, "-D", self.folder / "data", *arguments],
+            check=True,
+            cwd=self.folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            timeout=50,
+            user=self._user,
+            group=self._user,
+            extra_groups=[] if self._user else None,
+        )
+
+
+@contextmanager
+def open_postgres(programs: Path) -> Generator[Postgres]:
+    """Run a PostgreSQL server; it is gone at the end, with all its data."""
+    folder = Path(tempfile.mkdtemp(prefix="remit-postgres-"))
+    server = Postgres(programs, folder)
+    server.start()
+    try:
+        yield server
+    finally:
+        with suppress(subprocess.CalledProcessError):  # a test may have stopped it
+            server.stop()
+        shutil.rmtree(folder)
+
+
+class Redis:
+    """A server on a port of loopback that keeps nothing on disk."""
+
+    def __init__(self, program: str, folder: Path) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as probe:
+            self._port: int = probe.getsockname()[1]
+        self._program = program
+        self._folder = folder
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        """Its address, as `REMIT_SHARED_URL` takes it."""
+        return f"redis://127.0.0.1:{self._port}/0"
+
+    def start(self) -> None:
+        """Start it, empty, and return when it answers."""
+        process = subprocess.Popen(
+            [self._program, "--port", str(self._port), "--bind", "127.0.0.1", "--save", ""],
+            cwd=self._folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+        )
+        self._process = process
+        deadline = time.monotonic() + START
+        while not self._answers():
+            if time.monotonic() > deadline or process.poll() is not None:
+                raise AssertionError("the Redis server does not answer")
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(0.02)
+
+    def stop(self) -> None:
+        """Stop it at once, whoever is connected."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+        self._process = None
+
+    def _answers(self) -> bool:
+        with suppress(OSError), socket.create_connection(("127.0.0.1", self._port), 1) as link:
+            link.sendall(b"PING\r\n")
+            return link.recv(16).startswith(b"+PONG")
+        return False
+
+
+@contextmanager
+def open_redis(folder: Path) -> Generator[Redis | None]:
+    """Run a Redis (or Valkey) server in *folder*; None where neither is installed."""
+    program = shutil.which("redis-server") or shutil.which("valkey-server")
+    if program is None:
+        yield None
+        return
+    server = Redis(program, folder)
+    server.start()
+    try:
+        yield server
+    finally:
+        server.stop()

@@ -1,0 +1,89 @@
+"""For every operation of the OpenAPI document and every kind of caller: is it let in?
+
+Generated from the document: an operation without a rule fails the build, one without an example
+fails here.
+"""
+
+from typing import Any
+
+import httpx2
+import pytest
+from fastapi import APIRouter
+from tests.api.operations import EXAMPLES
+from tests.api.worlds import CALLERS, Api
+
+from remit.doors.api.application import build_routes
+from remit.doors.api.openapi import PREFIX, RULE
+
+pytestmark = pytest.mark.timeout(120)
+
+DOCUMENT: dict[str, Any] = build_routes().openapi()
+OPERATIONS = {
+    operation["operationId"]: (method.upper(), path, operation)
+    for path, methods in DOCUMENT["paths"].items()
+    for method, operation in methods.items()
+}
+
+LET_IN = {
+    "any caller about itself": {"role key", "service key", "agent", "user", "administrator"},
+    "administrator of the tenant": {"administrator"},
+    "administrator of the installation": {"administrator"},
+}
+UNKNOWN = {"nobody", "wrong key"}
+
+
+@pytest.mark.parametrize("by", CALLERS)
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_an_operation_lets_in_whom_its_rule_names_and_nobody_else(
+    api: Api, name: str, by: str
+) -> None:
+    method, path, operation = OPERATIONS[name]
+    example = EXAMPLES[name](api)
+    query = dict(example.query)
+    if operation[RULE] == "administrator of the tenant":
+        query["tenant"] = "default"
+    expected = 401 if by in UNKNOWN else 403
+    if by in LET_IN[operation[RULE]]:
+        expected = example.status
+
+    reply = api.send(
+        method,
+        example.path,
+        by=by,
+        body=example.body,
+        params=query,
+        headers=example.headers,
+    )
+
+    assert reply.status_code == expected, (path, reply.text)
+    if expected >= 400:
+        assert reply.headers["content-type"] == "application/problem+json"
+        assert reply.json()["status"] == expected
+        assert reply.headers["www-authenticate"].startswith("Bearer")
+
+
+def test_every_operation_has_a_rule_and_an_example() -> None:
+    assert {operation[RULE] for _, _, operation in OPERATIONS.values()} == set(LET_IN)
+    assert set(EXAMPLES) == set(OPERATIONS)
+
+
+def test_a_route_without_a_rule_fails_the_build() -> None:
+    router = APIRouter()
+
+    @router.get("/open", operation_id="open")
+    async def open_to_all() -> str:
+        return "all of it"
+
+    with pytest.raises(TypeError, match="/open: a route has one rule"):
+        build_routes([router])
+
+
+def test_the_document_is_public_and_says_what_it_should(api: Api) -> None:
+    reply = api.send("GET", "", by="nobody")
+    assert reply.status_code == 401
+
+    served = httpx2.get(f"{api.running.base}/api/openapi.json").json()
+
+    assert served["openapi"].startswith("3.1")
+    assert served == DOCUMENT
+    assert all(path.startswith(f"{PREFIX}/") for path in served["paths"])

@@ -1,0 +1,148 @@
+"""A running gateway with every kind of caller, for tests of the API."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx2
+
+from remit.admin.agents import check_agent
+from remit.admin.keys import make_key
+from remit.admin.secret_files import write_secret
+from remit.app.installation import Installation, open_installation
+from remit.identity.development import KEY_FILE, make_signing_key, sign_token
+from remit.model.agents import Agent
+from remit.model.principals import DEFAULT_TENANT
+from remit.settings import Settings
+from remit.testing.gateway import Running
+
+V1 = "/api/v1"
+
+ROLE = "developer"
+AGENT = "w1"
+
+CALLERS = (
+    "nobody",
+    "wrong key",
+    "role key",
+    "service key",
+    "agent",
+    "user",
+    "administrator of another tenant",
+    "administrator",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Api:
+    """The API of a running gateway.
+
+    Attributes:
+        credentials: Kind of caller to its credential; nobody has none.
+    """
+
+    running: Running
+    credentials: Mapping[str, str | None] = field(repr=False)
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        *,
+        by: str = "administrator",
+        body: Any = None,
+        **more: Any,
+    ) -> httpx2.Response:
+        """Send a request below `/api/v1`, as *by*."""
+        credential = self.credentials[by]
+        headers = {} if credential is None else {"Authorization": f"Bearer {credential}"}
+        headers |= more.pop("headers", {})
+        if body is not None:
+            more["json"] = body
+        url = f"{self.running.base}{V1}{path}"
+        return httpx2.request(method, url, headers=headers, timeout=30, **more)
+
+    def get(self, path: str, **more: Any) -> Any:
+        """Read something that is there."""
+        reply = self.send("GET", path, **more)
+        assert reply.status_code == 200, reply.text
+        return reply.json()
+
+    def tag(self, path: str) -> str:
+        """Return the `ETag` of what is read at *path*."""
+        reply = self.send("GET", path)
+        assert reply.status_code == 200, reply.text
+        return reply.headers["ETag"]
+
+
+def open_api(running: Running) -> Api:
+    """Give every kind of caller a credential, in this process since that is faster."""
+    return Api(running=running, credentials=anyio.run(_credentials, running))
+
+
+async def _credentials(running: Running) -> dict[str, str | None]:
+    settings = Settings(
+        config=running.config, database_url=running.environ.get("REMIT_DATABASE_URL")
+    )
+    async with open_installation(settings, author="") as installation:
+        agents = {each.id for each in await installation.agents.all_agents(DEFAULT_TENANT)}
+        if AGENT not in agents:
+            await installation.agents.add(_agent())
+        return {
+            "nobody": None,
+            "wrong key": "rmt_" + "a" * 12 + "_" + "b" * 43,
+            "role key": await _key(installation, "role", role=ROLE),
+            "service key": await _key(installation, "service", service=True),
+            "agent": await _key(installation, "agent", agent=_agent()),
+            "user": _token(settings.state),
+            "administrator of another tenant": await _key(
+                installation, "other", tenant="elsewhere", admin=True
+            ),
+            "administrator": running.admin_key,
+        }
+
+
+def _agent() -> Agent:
+    return check_agent(
+        AGENT, tenant=DEFAULT_TENANT, type_name="WORKER", now=datetime.now(UTC), roles={}
+    )
+
+
+async def _key(
+    installation: Installation, name: str, *, tenant: str = DEFAULT_TENANT, **purpose: Any
+) -> str:
+    made = await make_key(
+        installation.keys,
+        f"caller-{name}",
+        tenant=tenant,
+        now=datetime.now(UTC),
+        roles=installation.policy.declaration.roles,
+        **purpose,
+    )
+    return made.text
+
+
+def _token(state: Path) -> str:
+    path = state / KEY_FILE
+    write_secret(path, make_signing_key())
+    now = datetime.now(UTC)
+    return sign_token(
+        path.read_text(),
+        subject="ann",
+        claims={"roles": [ROLE], "tenant": DEFAULT_TENANT},
+        issued=now,
+        expires=now + timedelta(hours=1),
+    )
+
+
+DOCUMENT: dict[str, Any] = {
+    "version": "1.0",
+    "roles": {
+        ROLE: {"tools": {"tools": ["work"]}},
+        "idle": {"allow": ["tools/rest"], "denials": "explain"},
+    },
+    "grants": [{"user": "eve", "effect": "deny", "server": "tools"}],
+}
