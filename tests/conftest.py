@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from remit.testing.services import Postgres, open_postgres, postgres_programs
+
 IN_CI = os.environ.get("CI") == "true"
 
 # A busy machine is no reason to fail; in CI the examples are the same each time.
@@ -32,6 +34,16 @@ def shared() -> Path:
     if not folder.is_dir():
         pytest.skip("the folder of handed cases is absent: set REMIT_SHARED to it")
     return folder
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Generator[Postgres]:
+    """Run a PostgreSQL server for the session; a test that stops it runs its own."""
+    programs = postgres_programs()
+    if programs is None:
+        pytest.skip("PostgreSQL is not installed under /usr/lib/postgresql")
+    with open_postgres(programs) as server:
+        yield server
 
 
 @pytest.hookimpl(wrapper=True)

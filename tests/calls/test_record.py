@@ -84,6 +84,19 @@ async def test_a_name_that_means_nothing_is_recorded_at_its_endpoint() -> None:
     assert (event.server, event.tool, event.layer) == ("git", "nosuch", "")
 
 
+async def test_an_endpoint_can_be_called_anything_a_secret_too() -> None:
+    # R28: whoever pastes a key into the address has it in no record.
+    world = clerks_world()
+
+    with pytest.raises(CallDenied):
+        await world.pipeline.run(
+            world.call(HERE, "nosuch", scope="rmt_abcdefgh12_0123456789abcdef0123")
+        )
+
+    (event,) = world.audit.events
+    assert (event.server, event.tool) == ("[redacted]", "nosuch")
+
+
 async def test_a_name_that_means_nothing_can_be_anything_and_is_kept_short() -> None:
     world = clerks_world()
     names = ["x" * 10_000, "Bearer abcdefgh12345678", "a\ud800"]

@@ -227,3 +227,42 @@ def test_an_integer_beyond_what_a_float_holds_is_compared_exactly() -> None:
 
     check(schema, b'{"a":9007199254740992}')
     assert "maximum" in refusal(schema, b'{"a":9007199254740993}')
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        (b'{"a": 1, "a": "x"}', "a"),
+        (b'{"a": "x", "a": "x"}', "a"),
+        (b'{"a": 1, "\\u0061": 2}', "a"),
+        (b'{"b": [{"c": {"d": 1, "d": 2}}]}', "d"),
+        (b'{"a": 1, "b": "::::", "a": 2}', "a"),
+        (b'{"a": "\\ud800", "a": 1}', "a"),
+        (b'{"": 1, "": 2}', ""),
+        (b'{"' + b"x" * 200 + b'": 1, "' + b"x" * 200 + b'": 2}', "x" * 80),
+    ],
+)
+def test_a_member_that_stands_twice_is_refused_since_a_server_may_read_the_other(
+    arguments: bytes, name: str
+) -> None:
+    assert refusal({}, arguments) == f"arguments name {name!r} twice; send it once"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        b'{"a": {"a": {"a": 1}}, "b": [{"a": 1}, {"a": 1}]}',
+        b'{"a": "a: b: c", "b:": ":"}',
+        b'{"a": "\\"b\\": 1", "b": 2}',
+        b'{"a": 1, "A": 1, "a ": 1}',
+        b"{}",
+    ],
+)
+def test_members_of_one_name_in_different_places_are_no_repetition(arguments: bytes) -> None:
+    check({}, arguments)
+
+
+def test_colons_do_not_hide_how_deep_arguments_nest() -> None:
+    deep = b'{"a":' * 900 + b'":"' + b"}" * 900
+
+    check({}, deep)

@@ -102,7 +102,7 @@ def test_a_rollback_is_a_new_revision_that_a_file_does_not_undo_in_passing(confi
     assert "revision 3 by cli" in remit(config, "apply", str(config), status=1)
     assert "see --replace" in remit(config, "apply", str(config), "--dry-run", status=1)
     assert "revision 4" in remit(config, "apply", str(config), "--replace")
-    assert "there is no revision 9" in remit(config, "rollback", "9", status=1)
+    assert "there is no revision 9" in remit(config, "rollback", "9", status=2)
 
 
 def test_what_is_exported_is_no_change_when_it_is_applied(config: Path, tmp_path: Path) -> None:

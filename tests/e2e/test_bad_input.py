@@ -53,7 +53,7 @@ CASES = {
         command="tools --as role:nobody", status=2, says=("'nobody'", "declared roles: worker")
     ),
     "an unknown role for a key": Case(
-        command="keys create k --role nobody", status=1, says=("'nobody'", "worker")
+        command="keys create k --role nobody", status=2, says=("'nobody'", "worker")
     ),
     "an unknown key's name": Case(
         command="tools --as key:nobody", status=2, says=("'nobody'", "keys that do: none")

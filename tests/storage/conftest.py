@@ -10,7 +10,6 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
-from uuid import uuid4
 
 import anyio
 import psycopg
@@ -30,7 +29,7 @@ from remit.testing.fakes import (
     InMemoryRevisions,
     InMemoryUsers,
 )
-from remit.testing.services import open_postgres, open_redis, postgres_programs
+from remit.testing.services import Postgres, open_redis
 
 RECORDER = Path(__file__).parent / "record_events.py"
 
@@ -51,16 +50,6 @@ def _absent(reason: str) -> NoReturn:
 
 
 @pytest.fixture(scope="session")
-def postgres_socket() -> Generator[Path]:
-    """Run a server for the session; it listens on a socket in the folder given."""
-    programs = postgres_programs()
-    if programs is None:
-        _absent("PostgreSQL is not installed under /usr/lib/postgresql")
-    with open_postgres(programs) as server:
-        yield server.folder
-
-
-@pytest.fixture(scope="session")
 def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Generator[str]:
     """Run a Redis server for the session; tests share it, and use keys of their own."""
     with open_redis(tmp_path_factory.mktemp("redis")) as server:
@@ -70,13 +59,10 @@ def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Generator[str]:
 
 
 @pytest.fixture
-def postgres_url(postgres_socket: Path) -> Generator[str]:
+def postgres_url(postgres: Postgres) -> Generator[str]:
     """Make a database for one test."""
-    name = f"t{uuid4().hex}"
-    with psycopg.connect(host=str(postgres_socket), user="postgres", autocommit=True) as server:
-        server.execute(f'CREATE DATABASE "{name}"'.encode())
-        yield f"postgresql://postgres@/{name}?host={postgres_socket}"
-        server.execute(f'DROP DATABASE "{name}" WITH (FORCE)'.encode())
+    with postgres.database() as url:
+        yield url
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

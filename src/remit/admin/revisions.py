@@ -19,7 +19,7 @@ import yaml
 from remit.admin.changes import document_changes
 from remit.admin.declaration import Loaded, parse_document
 from remit.admin.yaml_source import read_text
-from remit.errors import Conflict, DeclarationError
+from remit.errors import Conflict, DeclarationError, StartupError
 from remit.model.declaration import Declaration
 from remit.model.revisions import Revision
 from remit.model.servers import ServerConfig
@@ -197,6 +197,28 @@ async def declaration_in_force(
         store, tenant, loaded, author=author, reason=reason, now=now, replace=replace
     )
     return loaded, written.number
+
+
+async def latest_usable(store: RevisionStore, tenant: str) -> tuple[Loaded, int]:
+    """Return the newest revision that this version can use, and its number.
+
+    Raises:
+        StartupError: There is none.
+    """
+    found = await newest_usable(store, tenant)
+    if found is None:
+        raise StartupError("there is no revision that can be used: apply a declaration")
+    return found
+
+
+async def newest_usable(store: RevisionStore, tenant: str) -> tuple[Loaded, int] | None:
+    """Return the newest revision that this version can use, and its number, or None."""
+    for revision in await store.all_revisions(tenant):
+        try:
+            return parse_revision(revision), revision.number
+        except DeclarationError:
+            continue  # what runs says so when it follows
+    return None
 
 
 async def roll_back(

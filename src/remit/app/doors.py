@@ -11,6 +11,7 @@ from remit.admin.editor import Editor
 from remit.admin.secret_files import session_key
 from remit.app.gateway import Gateway
 from remit.app.tenants import ServedTenant, ServedTenants
+from remit.doors.addresses import Addresses
 from remit.doors.api.needs import Services
 from remit.doors.api.tenant import GatewayTenant
 from remit.doors.asgi import App
@@ -23,6 +24,7 @@ from remit.doors.mcp.mirrored import MirroredArguments
 from remit.doors.mcp.protocol import McpDoor
 from remit.doors.mcp.sessions import Sessions
 from remit.doors.mcp.tenants import TenantDoor
+from remit.doors.oauth import ProtectedResources
 
 
 def build_door(gateway: Gateway, served: ServedTenant) -> McpDoor:
@@ -61,9 +63,10 @@ def build_http_doors(gateway: Gateway, *, loopback: bool) -> HttpDoors:
     Raises:
         StartupError: The key that seals session ids cannot be made.
     """
-    http = gateway.home.policy.declaration.http
-    guard = Guard(
-        loopback=loopback, public_url=http.public_url, allowed_origins=http.allowed_origins
+    policy = gateway.home.policy
+    guard = Guard(loopback=loopback, http=lambda: policy.declaration.http)
+    resources = ProtectedResources(
+        lambda: policy.declaration.issuers, Addresses(lambda: policy.declaration.http)
     )
 
     def door_of(tenant: str) -> TenantDoor | None:
@@ -81,6 +84,7 @@ def build_http_doors(gateway: Gateway, *, loopback: bool) -> HttpDoors:
         authenticate=gateway.authenticate,
         sessions=Sessions(session_key(gateway.installation.settings.state / "session.key")),
         guard=guard,
+        resources=resources,
     )
     # FastAPI is imported where it is served, since no other command has any use for it.
     from remit.doors.api.application import build_api  # noqa: PLC0415 - see above
@@ -90,8 +94,14 @@ def build_http_doors(gateway: Gateway, *, loopback: bool) -> HttpDoors:
         authenticate=gateway.authenticate,
         statuses=gateway.tenants.statuses,
         guard=guard,
+        resources=resources,
         lifespan=endpoint.running,
-        api=build_api(_api_services(gateway), authenticate=gateway.authenticate, guard=guard),
+        api=build_api(
+            _api_services(gateway),
+            authenticate=gateway.authenticate,
+            guard=guard,
+            resources=resources,
+        ),
     )
     return HttpDoors(app=app, stop=endpoint.stop)
 

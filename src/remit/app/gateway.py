@@ -78,6 +78,7 @@ async def open_gateway(
     author: str,
     development: bool = False,
     replace: bool = False,
+    as_stored: bool = False,
     everyone: bool = False,
 ) -> AsyncGenerator[Gateway]:
     """Open everything; returns before slow servers are up.
@@ -87,6 +88,7 @@ async def open_gateway(
         author: As `open_installation` says.
         development: Whether tokens of `remit token issue` are accepted, too: only on loopback.
         replace: As `open_installation` says.
+        as_stored: Likewise.
         everyone: Whether to serve every tenant, and not only the one that the settings name.
 
     Raises:
@@ -96,7 +98,9 @@ async def open_gateway(
         StartupError: Database or journal cannot be opened.
     """
     async with (
-        open_installation(settings, author=author, replace=replace) as installation,
+        open_installation(
+            settings, author=author, replace=replace, as_stored=as_stored
+        ) as installation,
         open_audit(
             installation.database,
             settings.state,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from remit.admin.declaration import Loaded, load_declaration
-from remit.admin.revisions import declaration_in_force, parse_revision
+from remit.admin.revisions import declaration_in_force, latest_usable, parse_revision
 from remit.admin.tenants import find_tenant
 from remit.calls.inforce import PolicyInForce
 from remit.errors import StartupError
@@ -54,7 +54,7 @@ class Installation:
 
 @asynccontextmanager
 async def open_installation(
-    settings: Settings, *, author: str, replace: bool = False
+    settings: Settings, *, author: str, replace: bool = False, as_stored: bool = False
 ) -> AsyncGenerator[Installation]:
     """Open declaration and database; a file that changed becomes a revision (R18).
 
@@ -65,6 +65,8 @@ async def open_installation(
         author: Who is recorded as the author of a new revision; empty to write none, and to
             decide under the number it would get.
         replace: Whether a changed file may overwrite revisions of the console or the API.
+        as_stored: Whether the revision in force counts whatever the file says, as a worker wants
+            that starts while others run.
 
     Raises:
         DeclarationError: The declaration is wrong, with every problem in it.
@@ -72,10 +74,15 @@ async def open_installation(
         NotFound: There is no such tenant.
         StartupError: The database cannot be opened.
     """
-    file = load_declaration(settings.config) if settings.tenant == DEFAULT_TENANT else None
+    is_file = settings.tenant == DEFAULT_TENANT and not as_stored
+    file = load_declaration(settings.config) if is_file else None
     async with open_state(settings) as state:
         revisions = Revisions(state.database)
-        if state.tenant.name == DEFAULT_TENANT:
+        if state.tenant.name != DEFAULT_TENANT:
+            loaded, number = await _latest(revisions, state.tenant)
+        elif as_stored:
+            loaded, number = await latest_usable(revisions, DEFAULT_TENANT)
+        else:
             loaded, number = await declaration_in_force(
                 revisions,
                 DEFAULT_TENANT,
@@ -84,8 +91,6 @@ async def open_installation(
                 now=datetime.now(UTC),
                 replace=replace,
             )
-        else:
-            loaded, number = await _latest(revisions, state.tenant)
         yield Installation(
             settings=settings,
             tenant=state.tenant,

@@ -16,8 +16,8 @@ import structlog
 from anyio.abc import TaskGroup, TaskStatus
 
 from remit.admin.known_servers import unclaimed_package
-from remit.admin.revisions import Follower
-from remit.app.bundled import BUILTINS
+from remit.admin.revisions import Follower, newest_usable
+from remit.app.bundled import builtins_in
 from remit.app.installation import Installation
 from remit.calls.authorize import Authorizer
 from remit.calls.directory import Directory
@@ -109,17 +109,23 @@ class ServedTenants:
         """
         for tenant in await self._installation.tenants.all_tenants():
             if tenant.name not in self._by_name:
-                # What it declares comes with its latest revision, if that is valid.
-                policy = PolicyInForce(Declaration(), tenant=tenant.name, revision=0)
-                served = await self.open(tenant, policy)
-                await served.follower.follow()
+                served = await self.open(tenant, await self._policy_of(tenant))
+                await served.follower.follow()  # says so if it declares what cannot be used
+
+    async def _policy_of(self, tenant: Tenant) -> PolicyInForce:
+        """Return what a tenant without a file declares: nothing, before its first revision."""
+        found = await newest_usable(self._installation.revisions, tenant.name)
+        declaration, number = (
+            (Declaration(), 0) if found is None else (found[0].declaration, found[1])
+        )
+        return PolicyInForce(declaration, tenant=tenant.name, revision=number)
 
     async def _keep(
         self, tenant: Tenant, policy: PolicyInForce, *, task_status: TaskStatus[ServedTenant]
     ) -> None:
         async with open_fleet(
             policy.declaration.servers,
-            builtins=BUILTINS,
+            builtins=builtins_in(self._installation.settings.config.absolute().parent),
             environ=os.environ,
             unclaimed=unclaimed_package,
         ) as fleet:

@@ -73,7 +73,7 @@ class Recorder:
             self._event(
                 call,
                 kind=EventKind.REFUSED,
-                server=refusal.server if denied else (call.scope or ""),
+                server=_server_of(call, refusal),
                 tool=_tool_of(call, refusal),
                 decision="deny",
                 layer=refusal.layer if denied else "",
@@ -223,6 +223,18 @@ class Recorder:
 
 def _ms_between(start: datetime, end: datetime) -> float:
     return (end - start).total_seconds() * 1000
+
+
+def _server_of(call: Call, refusal: CallDenied | BadCall) -> str:
+    """Return the server of the tool that was meant, else the one whose endpoint was called.
+
+    A tool is a server and a name (R1): what was asked for at `/mcp/git` is git's, whether there is
+    such a tool or not, and is found by `--server git`. An endpoint can be called anything, so its
+    name is recorded as a text is.
+    """
+    if isinstance(refusal, CallDenied) and refusal.layer:
+        return refusal.server
+    return recorded_text(call.scope or "", MOST_NAME)
 
 
 def _tool_of(call: Call, refusal: CallDenied | BadCall) -> str:

@@ -25,6 +25,9 @@ MOST_ERRORS = 5
 LONGEST_ERROR = 300
 """Characters of one error's text, since names in arguments and schemas may be of any length."""
 
+LONGEST_NAME = 80
+"""Characters of the name of a repeated member, for the same reason."""
+
 MOST_EVALUATIONS = 100_000
 """Parts that a schema may apply: about a millisecond, in which nothing else happens."""
 
@@ -107,9 +110,57 @@ def _decode(arguments: bytes) -> dict[str, Any]:
         decoded = msgspec.json.decode(arguments)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         decoded = _decode_leniently(arguments)
+    else:
+        _refuse_repeats(arguments, decoded)
     if not isinstance(decoded, dict):
         raise BadCall("arguments must be a JSON object")
     return cast("dict[str, Any]", decoded)
+
+
+def _refuse_repeats(arguments: bytes, decoded: object) -> None:
+    """Refuse a member that stands twice: we would check the last, and a server may take the first.
+
+    Raises:
+        BadCall: There is one, at any depth.
+    """
+    # Every member has its colon. Where there are no more of them than members were read, none was
+    # lost; else a text may hold some, and only reading again tells.
+    if arguments.count(b":") != _count_members(decoded):
+        _decode_strictly(arguments)
+
+
+def _count_members(value: object) -> int:
+    found, rest = 0, [value]
+    while rest:
+        one = rest.pop()
+        if isinstance(one, dict):
+            members = cast("dict[str, object]", one)
+            found += len(members)
+            rest += members.values()
+        elif isinstance(one, list):
+            rest += cast("list[object]", one)
+    return found
+
+
+def _decode_strictly(arguments: bytes) -> object:
+    try:
+        return json.loads(
+            arguments.decode(),
+            object_pairs_hook=_once,
+            parse_float=_nearest,
+            parse_constant=_refuse,
+        )
+    except (ValueError, RecursionError):
+        raise BadCall("arguments are not JSON that can be read") from None
+
+
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        names = [name for name, _ in pairs]
+        repeated = next(name for name in names if names.count(name) > 1)
+        raise BadCall(f"arguments name {repeated[:LONGEST_NAME]!r} twice; send it once")
+    return members
 
 
 def _decode_leniently(arguments: bytes) -> object:
@@ -118,8 +169,8 @@ def _decode_leniently(arguments: bytes) -> object:
     The validator takes no lone surrogate and no infinity, so a question mark is checked in place
     of the one, and in place of a number beyond Python's the largest that it has.
     """
+    decoded = _decode_strictly(arguments)
     try:
-        decoded = json.loads(arguments.decode(), parse_float=_nearest, parse_constant=_refuse)
         return json.loads(json.dumps(decoded, ensure_ascii=False).encode(errors="replace"))
     except (ValueError, RecursionError):
         raise BadCall("arguments are not JSON that can be read") from None

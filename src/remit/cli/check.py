@@ -13,7 +13,7 @@ from remit.admin.check import Report, check_declaration, subjects_in_use
 from remit.admin.declaration import Loaded, load_declaration
 from remit.admin.exposed_files import exposed_files
 from remit.admin.known_servers import unclaimed_package
-from remit.app.bundled import BUILTINS
+from remit.app.bundled import builtins_in
 from remit.app.installation import open_installation, open_state
 from remit.cli.output import (
     EXIT_NO,
@@ -54,7 +54,7 @@ def check(
     settings = Settings.read(config, tenant=tenant)
     try:
         loaded = _loaded(settings)
-        asked = run(lambda: _ask(loaded.declaration)) if connect else _Asked()
+        asked = run(lambda: _ask(loaded.declaration, settings)) if connect else _Asked()
         now = datetime.now(UTC)
         kept = run(lambda: _look_at_state(settings, now))
         report = check_declaration(
@@ -99,10 +99,13 @@ class _Asked:
     statuses: Sequence[ServerStatus] = ()
 
 
-async def _ask(declaration: Declaration) -> _Asked:
+async def _ask(declaration: Declaration, settings: Settings) -> _Asked:
     with err.status("connecting to the servers"):
         async with open_fleet(
-            declaration.servers, builtins=BUILTINS, environ=os.environ, unclaimed=unclaimed_package
+            declaration.servers,
+            builtins=builtins_in(settings.config.absolute().parent),
+            environ=os.environ,
+            unclaimed=unclaimed_package,
         ) as fleet:
             await fleet.settled()
             return _Asked(

@@ -27,6 +27,8 @@ from remit.cli.test import policy_test
 from remit.cli.token import token_app
 from remit.cli.tools import tools
 from remit.cli.users import users_app
+from remit.cli.worker import COMMAND as WORKER
+from remit.cli.worker import serve_worker
 
 app = typer.Typer(
     name="remit",
@@ -51,6 +53,7 @@ for command in (
 app.command("who-can")(who_can)
 app.command("test")(policy_test)
 app.add_typer(tenants_app, name="tenants")
+app.command(WORKER, hidden=True)(serve_worker)
 app.add_typer(keys_app, name="keys")
 app.add_typer(agents_app, name="agents")
 app.add_typer(users_app, name="users")
@@ -77,7 +80,7 @@ def options(
     """An MCP gateway: who can call what, why, and what did they do?"""
     del show_version
     # A command that ends says itself what is wrong; a gateway that runs has nothing but its log.
-    runs_on = context.invoked_subcommand in {"serve", "stdio"}
+    runs_on = context.invoked_subcommand in {"serve", "stdio", WORKER}
     _set_up_logging(logging.WARNING if runs_on else logging.ERROR)
 
 

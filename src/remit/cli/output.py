@@ -14,7 +14,8 @@ from rich.console import Console
 
 from remit.errors import (
     AuditUnavailable,
-    DeclarationError,
+    BadCall,
+    NotFound,
     RemitError,
     StartupError,
     UpstreamError,
@@ -89,8 +90,8 @@ def _plain(cell: str) -> str:
 
 def exit_status(error: RemitError) -> int:
     """Return the exit status that an error means (contract, product.md)."""
-    if isinstance(error, DeclarationError):
-        return EXIT_NO
+    if isinstance(error, NotFound | BadCall):  # what was typed means nothing, or does not do
+        return EXIT_USAGE
     if isinstance(error, StartupError | UpstreamError | AuditUnavailable):
         return EXIT_UNREACHABLE
     return EXIT_NO

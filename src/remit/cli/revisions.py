@@ -22,7 +22,7 @@ from remit.cli.output import (
     print_table,
     run,
 )
-from remit.errors import NotFound, StartupError
+from remit.errors import StartupError
 from remit.model.revisions import Revision
 from remit.settings import Settings
 from remit.storage.revisions import Revisions
@@ -120,7 +120,7 @@ async def _one(settings: Settings, number: int | None) -> Revision:
             return await store.get_revision(state.tenant.name, number)
         latest = await store.latest(state.tenant.name)
         if latest is None:
-            raise NotFound("nothing was declared yet: `remit apply FILE` or `remit serve` does")
+            fail("nothing was declared yet: `remit apply FILE` or `remit serve` does")
         return latest
 
 

@@ -1,6 +1,5 @@
 """`remit serve`: the gateway."""
 
-import signal
 import sys
 from datetime import UTC, datetime
 from typing import Annotated
@@ -10,9 +9,19 @@ import typer
 
 from remit.admin.keys import ADMIN_KEY_NAME, make_key
 from remit.admin.secret_files import write_secret
-from remit.app.gateway import Gateway, open_gateway
+from remit.app.gateway import open_gateway
+from remit.app.installation import Installation, open_installation
 from remit.cli.output import ConfigFlag, run
-from remit.cli.serving import bind, build_server, is_loopback, serve_until_cancelled, url_of
+from remit.cli.serving import (
+    bind,
+    build_server,
+    is_loopback,
+    reload_on_hangup,
+    serve_until_cancelled,
+    url_of,
+)
+from remit.cli.supervisor import Supervisor
+from remit.cli.worker import worker_command
 from remit.errors import Conflict, StartupError
 from remit.model.principals import DEFAULT_TENANT
 from remit.settings import DEFAULT_HOST, DEFAULT_PORT, Settings
@@ -26,6 +35,9 @@ def serve(
     port: Annotated[
         int, typer.Option("--port", min=0, max=65535, help="0 takes a free one.")
     ] = DEFAULT_PORT,
+    workers: Annotated[
+        int, typer.Option("--workers", min=1, max=64, help="Processes that share the port.")
+    ] = 1,
     replace: Annotated[
         bool,
         typer.Option(
@@ -40,7 +52,10 @@ def serve(
     """
     settings = Settings.read(config)
     try:
-        run(lambda: _serve(settings, host, port, replace=replace))
+        if workers == 1:
+            run(lambda: _serve(settings, host, port, replace=replace))
+        else:
+            run(lambda: _serve_by_workers(settings, host, port, workers, replace=replace))
     except KeyboardInterrupt:
         raise typer.Exit(0) from None
 
@@ -49,28 +64,39 @@ async def _serve(settings: Settings, host: str, port: int, *, replace: bool) -> 
     async with open_gateway(
         settings, author="serve", everyone=True, development=is_loopback(host), replace=replace
     ) as gateway:
-        await _check_exposure(gateway, host)
+        await _check_exposure(gateway.installation, host)
         with bind(host, port) as listener:
-            await _make_admin_key(gateway)
+            await _make_admin_key(gateway.installation)
             server = build_server(gateway, listener)
             typer.echo(f"remit serves {url_of(listener)}/mcp", err=True)
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(_reload_on_hangup, gateway)
+                await tasks.start(reload_on_hangup, gateway)
                 await serve_until_cancelled(server, listener)
 
 
-async def _reload_on_hangup(gateway: Gateway) -> None:
-    with anyio.open_signal_receiver(signal.SIGHUP) as hangups:
-        async for _ in hangups:
-            await gateway.reload()
+async def _serve_by_workers(
+    settings: Settings, host: str, port: int, workers: int, *, replace: bool
+) -> None:
+    # alone at first: nobody else may listen there, although our own workers will share it
+    with bind(host, port) as alone:
+        port = alone.getsockname()[1]
+    with bind(host, port, shared=True, listens=False) as kept:
+        async with open_installation(settings, author="serve", replace=replace) as installation:
+            await _check_exposure(installation, host)
+            await _make_admin_key(installation)
+        supervisor = Supervisor(worker_command(settings.config, host, port), workers)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(supervisor.run)
+            await supervisor.all_serve.wait()
+            typer.echo(f"remit serves {url_of(kept)}/mcp by {workers} workers", err=True)
 
 
-async def _check_exposure(gateway: Gateway, host: str) -> None:
+async def _check_exposure(installation: Installation, host: str) -> None:
     """Refuse to listen beyond this machine while nobody has a key or an issuer (contract)."""
-    if is_loopback(host) or gateway.installation.policy.declaration.issuers:
+    if is_loopback(host) or installation.policy.declaration.issuers:
         return
     now = datetime.now(UTC)
-    keys = await gateway.installation.keys.all_keys(DEFAULT_TENANT)
+    keys = await installation.keys.all_keys(DEFAULT_TENANT)
     if not any(key.holds_at(now) and key.name != ADMIN_KEY_NAME for key in keys):
         raise StartupError(
             f"not listening on {host} while nobody has a key: make one with"
@@ -78,9 +104,8 @@ async def _check_exposure(gateway: Gateway, host: str) -> None:
         )
 
 
-async def _make_admin_key(gateway: Gateway) -> None:
+async def _make_admin_key(installation: Installation) -> None:
     """Make the administrator's key on the first start; shown on a terminal, never in a log."""
-    installation = gateway.installation
     keys = await installation.keys.all_keys(DEFAULT_TENANT)
     if any(key.admin for key in keys):
         return

@@ -3,12 +3,14 @@
 import gc
 import ipaddress
 import os
+import signal
 import socket
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 import anyio
 import uvicorn
+from anyio.abc import TaskStatus
 
 from remit.app.doors import build_http_doors
 from remit.app.gateway import Gateway
@@ -19,8 +21,15 @@ GRACE = 5
 """Seconds that requests under way have to end at a stop."""
 
 
-def bind(host: str, port: int) -> socket.socket:
+def bind(host: str, port: int, *, shared: bool = False, listens: bool = True) -> socket.socket:
     """Return a listening socket.
+
+    Args:
+        host: Name or address.
+        port: 0 takes a free one.
+        shared: Whether other processes that share it may listen on the same port; the kernel
+            spreads connections over them.
+        listens: Without it the port is only kept, for those who share it.
 
     Raises:
         StartupError: The address is taken, or is not ours; the text says what to do.
@@ -28,9 +37,12 @@ def bind(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if shared:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
     try:
         listener.bind((host, port))
-        listener.listen(2048)
+        if listens:
+            listener.listen(2048)
     except OSError as error:
         listener.close()
         why = os.strerror(error.errno) if error.errno else str(error)
@@ -94,6 +106,16 @@ async def _serve_whole(
     with anyio.CancelScope(shield=True):
         await server.serve_beside(listener)
     everything.cancel()
+
+
+async def reload_on_hangup(
+    gateway: Gateway, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED
+) -> None:
+    """Read the declaration again at every SIGHUP; started once a SIGHUP ends nothing any more."""
+    with anyio.open_signal_receiver(signal.SIGHUP) as hangups:
+        task_status.started()
+        async for _ in hangups:
+            await gateway.reload()
 
 
 @asynccontextmanager

@@ -174,14 +174,26 @@ class Running:
         return made.text
 
 
-def start_gateway(folder: Path, config: Path, environ: Mapping[str, str] | None = None) -> Running:
-    """Start a gateway in *folder* and return when it answers."""
+def start_gateway(
+    folder: Path, config: Path, environ: Mapping[str, str] | None = None, *options: str
+) -> Running:
+    """Start a gateway in *folder* and return when it answers.
+
+    Args:
+        folder: Where it runs and logs.
+        config: Its declaration.
+        environ: More environment.
+        options: More of its command line, such as `("--workers", "2")`.
+    """
     with bind("127.0.0.1", 0) as probe:
         port = probe.getsockname()[1]
     log = folder / "gateway.log"
     with log.open("ab") as sink:
         process = subprocess.Popen(
-            [sys.executable, "-m", "remit", "serve", "--config", str(config), "--port", str(port)],
+            [
+                *(sys.executable, "-m", "remit", "serve"),
+                *("--config", str(config), "--port", str(port), *options),
+            ],
             cwd=folder,
             env=environment(environ),
             stdout=sink,

@@ -9,6 +9,9 @@ import time
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from uuid import uuid4
+
+import psycopg
 
 START = 30.0
 """Seconds a server has to answer; generous, since CI is slow."""
@@ -39,6 +42,14 @@ class Postgres:
         """Return the address of a database of that name."""
         return f"postgresql://postgres@/{database}?host={self.folder}"
 
+    @contextmanager
+    def database(self) -> Generator[str]:
+        """Make an empty database, give its address, and remove it afterwards."""
+        name = f"t{uuid4().hex}"
+        self._execute(f'CREATE DATABASE "{name}"')
+        yield self.url(name)
+        self._execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+
     def start(self) -> None:
         """Start it and return when it answers."""
         options = f"-k {self.folder} -c listen_addresses= -c fsync=off -c max_connections=50"
@@ -47,6 +58,10 @@ class Postgres:
     def stop(self) -> None:
         """Stop it at once, whoever is connected."""
         self._run("pg_ctl", "-w", "-m", "immediate", "stop")
+
+    def _execute(self, statement: str) -> None:
+        with psycopg.connect(self.url(), autocommit=True) as connection:
+            connection.execute(statement.encode())
 
     def _run(self, program: str, *arguments: str) -> None:
         subprocess.run(

@@ -18,7 +18,7 @@ from mcp_types import INTERNAL_ERROR
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from remit.doors.asgi import JSON, ClientGone, Exchange, HttpRefusal, Receive, Scope, Send
-from remit.doors.credentials import Authenticate, credential_of
+from remit.doors.credentials import Authenticate, NotAdmitted, credential_of
 from remit.doors.guard import Guard
 from remit.doors.mcp.answers import error_answer
 from remit.doors.mcp.disconnects import Disconnects
@@ -26,6 +26,7 @@ from remit.doors.mcp.envelope import NULL, Fault, Message, read_message
 from remit.doors.mcp.requests import Request, identified, refuse
 from remit.doors.mcp.sessions import Sessions
 from remit.doors.mcp.tenants import Eras, TenantDoor, TenantDoors
+from remit.doors.oauth import ProtectedResources
 from remit.errors import StorageUnavailable
 
 log = structlog.get_logger(__name__)
@@ -39,7 +40,6 @@ _PATH: Final = re.compile(
     rf"/mcp(?:/(?P<tenant>{_UUID}))?"
     rf"(?:/(?P<server>(?!(?:execute|{_UUID})/?\Z)[A-Za-z0-9][A-Za-z0-9_.-]{{0,63}}))?/?"
 )
-_FOREIGN: Final = [(b"www-authenticate", b'Bearer error="insufficient_scope"')]
 _VERSION: Final = MCP_PROTOCOL_VERSION_HEADER.encode()
 
 
@@ -57,6 +57,7 @@ class McpEndpoint:
         authenticate: Authenticate,
         sessions: Sessions,
         guard: Guard,
+        resources: ProtectedResources,
     ) -> None:
         """Open no door yet.
 
@@ -65,7 +66,9 @@ class McpEndpoint:
             authenticate: Who a credential stands for.
             sessions: Seals the sessions of the older eras.
             guard: Checks host and origin.
+            resources: Says to whom a refused caller turns for a token.
         """
+        self._resources = resources
         self._authenticate = authenticate
         self._guard = guard
         self._disconnects = Disconnects()
@@ -89,23 +92,27 @@ class McpEndpoint:
         try:
             await self._serve(exchange)
         except HttpRefusal as refusal:
-            await refuse(exchange, refusal)
+            await self._refuse(exchange, refusal)
         except ClientGone:
             return
         except anyio.get_cancelled_exc_class():
             if exchange.started or not self._is_stopping:
                 raise
             # The server ends calls that outlast its grace; their callers are told, not cut off.
-            await refuse(exchange, HttpRefusal(503, STOPPED))
+            await self._refuse(exchange, HttpRefusal(503, STOPPED))
         except StorageUnavailable:
             log.exception("credential cannot be verified")
-            await refuse(exchange, HttpRefusal(503, "try again later", [(b"retry-after", b"5")]))
+            later = HttpRefusal(503, "try again later", [(b"retry-after", b"5")])
+            await self._refuse(exchange, later)
         except Exception:
             log.exception("request failed", path=scope["path"])
             if exchange.started:
                 raise
             fault = Fault(code=INTERNAL_ERROR, message="Internal error")
             await exchange.respond(500, error_answer(NULL, fault).body)
+
+    async def _refuse(self, exchange: Exchange, refusal: HttpRefusal) -> None:
+        await refuse(exchange, refusal, self._resources.headers(exchange, refusal))
 
     async def _serve(self, exchange: Exchange) -> None:
         self._guard.check(exchange)
@@ -117,7 +124,9 @@ class McpEndpoint:
             raise HttpRefusal(503, "try again later", [(b"retry-after", b"1")])
         if tenant is not None and tenant != eras.uuid:
             # Another's and no tenant's: one answer (S2.18).
-            raise HttpRefusal(403, "the credential is for another tenant", _FOREIGN)
+            raise NotAdmitted(
+                403, "the credential is for another tenant", error="insufficient_scope"
+            )
         if exchange.method == "POST":
             await self._post(eras, request)
         elif exchange.method not in {"GET", "DELETE"}:

@@ -90,8 +90,12 @@ class GitServer:
         )
 
 
-def open_server(args: Sequence[str]) -> GitServer:
+def open_server(args: Sequence[str], folder: Path = Path()) -> GitServer:
     """Open the server that the command-line arguments *args* describe.
+
+    Args:
+        args: Such as `["--repository", "orders"]`.
+        folder: Where relative paths begin; by default where the process runs.
 
     Raises:
         ValueError: If they do not; the message is one line.
@@ -99,7 +103,7 @@ def open_server(args: Sequence[str]) -> GitServer:
     parser = _Parser(prog="git server", add_help=False, allow_abbrev=False, exit_on_error=False)
     parser.add_argument("--repository", default=".", type=Path)
     try:
-        repository = parser.parse_args(args).repository
+        repository: Path = folder / parser.parse_args(args).repository
     except argparse.ArgumentError as error:
         raise ValueError(f"git server: {error}") from error
     if not repository.is_dir():

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0006"
-down_revision = "0005"
+revision = "0007"
+down_revision = "0006"
 
 TIME = sa.DateTime(timezone=True)
 UUID = sa.Uuid(as_uuid=False).with_variant(sa.String(36), "sqlite")

@@ -1,0 +1,72 @@
+"""One of the processes of `remit serve --workers`; only its supervisor starts it."""
+
+import os
+import socket
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Final
+
+import anyio
+import structlog
+import typer
+
+from remit.app.gateway import open_gateway
+from remit.cli.output import ConfigFlag, run
+from remit.cli.serving import (
+    bind,
+    build_server,
+    is_loopback,
+    reload_on_hangup,
+    serve_until_cancelled,
+)
+from remit.settings import Settings
+
+log = structlog.get_logger(__name__)
+
+COMMAND: Final = "serve-worker"
+
+SERVES: Final = b"+"
+"""What a worker says to its supervisor once callers can reach it."""
+
+
+def worker_command(config: Path, host: str, port: int) -> Sequence[str]:
+    """Return the command line of a worker, but for the number of its line to the supervisor."""
+    # -P: what lies in the current folder is not imported
+    where = ("--config", str(config), "--host", host, "--port", str(port))
+    return (sys.executable, "-P", "-m", "remit", COMMAND, *where, "--line")
+
+
+def serve_worker(
+    host: Annotated[str, typer.Option("--host")],
+    port: Annotated[int, typer.Option("--port")],
+    line: Annotated[int, typer.Option("--line", help="Descriptor of the line to the supervisor.")],
+    config: ConfigFlag = None,
+) -> None:
+    """Serve until the supervisor ends, or says so."""
+    os.set_inheritable(line, False)
+    try:
+        with socket.socket(fileno=line) as supervisor:
+            run(lambda: _serve(Settings.read(config), host, port, supervisor))
+    except KeyboardInterrupt:
+        raise typer.Exit(0) from None
+
+
+async def _serve(settings: Settings, host: str, port: int, supervisor: socket.socket) -> None:
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(_end_with, supervisor, tasks.cancel_scope)
+        async with open_gateway(
+            settings, author="serve", development=is_loopback(host), as_stored=True, everyone=True
+        ) as gateway:
+            with bind(host, port, shared=True) as listener:
+                server = build_server(gateway, listener)
+                await tasks.start(reload_on_hangup, gateway)
+                supervisor.send(SERVES)
+                await serve_until_cancelled(server, listener)
+
+
+async def _end_with(supervisor: socket.socket, everything: anyio.CancelScope) -> None:
+    """Stop when the supervisor is gone, however it went: its end of the line is closed then."""
+    await anyio.wait_readable(supervisor)
+    log.warning("the supervisor is gone; this worker stops")
+    everything.cancel()

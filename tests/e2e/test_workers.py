@@ -1,0 +1,198 @@
+"""`remit serve --workers N`: one port, several processes, none left behind (R17, T24)."""
+
+import json
+import os
+import re
+import signal
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx2
+import pytest
+from tests.e2e.processes import Process, descendants
+
+from remit.cli.supervisor import Supervisor
+from remit.errors import StartupError
+from remit.testing.gateway import Caller, Running, fixture_entry, run_remit, start_gateway
+from remit.testing.upstream import received
+
+WORKERS = 2
+
+
+def _document(folder: Path, tools: list[str]) -> dict[str, Any]:
+    return {
+        "version": "1.0",
+        "mcp_servers": {"files": fixture_entry(["read", "write"], folder / "count")},
+        "roles": {"clerk": {"tools": {"files": tools}}},
+    }
+
+
+@pytest.fixture
+def running(tmp_path: Path) -> Generator[Running]:
+    config = tmp_path / "remit.yaml"
+    config.write_text(json.dumps(_document(tmp_path, ["read", "write"])))
+    running = start_gateway(tmp_path, config, None, "--workers", str(WORKERS))
+    try:
+        yield running
+    finally:
+        if running.process.poll() is None:
+            running.stop()
+    assert "Traceback" not in running.log.read_text()
+
+
+@asynccontextmanager
+async def _fresh(running: Running) -> AsyncGenerator[Caller]:
+    """Give a caller on a connection of its own, which any worker may get."""
+    key = await anyio.to_thread.run_sync(running.key, "clerk")
+    async with httpx2.AsyncClient() as http:
+        yield Caller(http, running.url, key)
+
+
+async def _serves(running: Running) -> bool:
+    async with httpx2.AsyncClient() as http:
+        try:
+            return (await http.get(f"{running.base}/healthz")).is_success
+        except httpx2.TransportError:
+            return False
+
+
+async def _until(condition: Callable[[], Any], within: float = 40) -> None:
+    with anyio.fail_after(within):
+        while not condition():  # noqa: ASYNC110 - other processes change
+            await anyio.sleep(0.05)
+
+
+def _workers(running: Running) -> set[Process]:
+    lines = {
+        process: Path(f"/proc/{process.pid}/cmdline").read_text()
+        for process in descendants(running.process.pid)
+        if process.is_alive
+    }
+    return {process for process, line in lines.items() if "serve-worker" in line}
+
+
+async def _all_serve(running: Running) -> None:
+    await _until(lambda: f"by {WORKERS} workers" in running.log.read_text())
+
+
+async def test_sessions_of_the_older_eras_are_served_by_every_worker(running: Running) -> None:
+    await _all_serve(running)
+    async with _fresh(running) as caller:
+        session = await caller.begin()
+        assert "result" in await session.call("files__read")
+    for _ in range(20):
+        async with _fresh(running) as other:
+            moved = Caller(other.http, other.url, other.key, session.session)
+            assert "result" in await moved.call("files__read")
+    # more than one worker took a part in it: each starts the server for its callers
+    assert len(received(running.folder / "count", "initialize")) > 1 or (
+        len(received(running.folder / "count", "server/discover")) > 1
+    )
+    rows = json.loads(running.remit("audit", "search", "--json"))
+    assert [row["outcome"] for row in rows] == ["ok"] * 21
+    assert "OK: " in running.remit("audit", "verify")
+
+
+async def test_the_administrators_key_is_made_once(running: Running) -> None:
+    await _all_serve(running)
+    keys = json.loads(running.remit("keys", "list", "--json"))
+
+    assert [key["name"] for key in keys] == ["admin"]
+    assert running.log.read_text().count("administrator's key") == 1
+    assert running.admin_key not in running.log.read_text()
+
+
+async def test_a_worker_that_dies_is_replaced_and_the_others_serve_on(running: Running) -> None:
+    await _all_serve(running)
+    before = _workers(running)
+    victim = min(before, key=lambda process: process.pid)
+    _kill(victim)
+    await _until(lambda: not victim.is_alive)
+    for _ in range(5):
+        async with _fresh(running) as caller:
+            assert "result" in await caller.call("files__read")
+    await _until(lambda: len(_workers(running)) == WORKERS)
+
+    assert victim not in _workers(running)
+    assert "a worker ended; another is started" in running.log.read_text()
+
+
+async def test_a_worker_started_later_runs_the_revision_in_force_whatever_the_file_says(
+    running: Running,
+) -> None:
+    # R18: a file that was not applied never replaces what runs
+    await _all_serve(running)
+    await anyio.to_thread.run_sync(running.key, "clerk")
+    running.config.write_text("roles: [")
+    before = _workers(running)
+    for worker in before:
+        _kill(worker)
+    await _until(lambda: len(_workers(running) - before) == WORKERS)
+    with anyio.fail_after(40):
+        while not await _serves(running):  # noqa: ASYNC110 - another process starts
+            await anyio.sleep(0.05)
+
+    async with _fresh(running) as caller:
+        assert "result" in await caller.call("files__write")
+
+
+async def test_a_hangup_reloads_every_worker(running: Running) -> None:
+    await _all_serve(running)
+    running.config.write_text(json.dumps(_document(running.folder, ["read"])))
+    running.process.send_signal(signal.SIGHUP)
+
+    refused = 0
+    with anyio.fail_after(40):
+        while refused < 20:
+            async with _fresh(running) as caller:
+                refused = refused + 1 if "error" in await caller.call("files__write") else 0
+    log = running.log.read_text()
+    assert len(_workers(running)) == WORKERS
+    assert "not reloaded" not in log
+
+
+async def test_a_stop_leaves_no_process(running: Running) -> None:
+    await _all_serve(running)
+    async with _fresh(running) as caller:
+        assert "result" in await caller.call("files__read")
+    family = descendants(running.process.pid)
+    assert len(family) > WORKERS  # the servers behind them, too
+
+    assert running.stop() == 0
+    await _until(lambda: not any(process.is_alive for process in family))
+
+
+async def test_no_worker_outlives_a_supervisor_that_is_killed(running: Running) -> None:
+    await _all_serve(running)
+    async with _fresh(running) as caller:
+        assert "result" in await caller.call("files__read")
+    family = descendants(running.process.pid)
+
+    running.process.kill()
+    running.process.wait()
+    await _until(lambda: not any(process.is_alive for process in family), within=30)
+    assert "OK: " in running.remit("audit", "verify")
+
+
+async def test_a_port_that_is_taken_is_told_and_not_shared(running: Running) -> None:
+    again = run_remit(
+        *("serve", "--config", str(running.config), "--port", str(running.port), "--workers", "2"),
+        folder=running.folder,
+    )
+
+    assert again.returncode == 3
+    assert re.search(r"cannot listen on 127\.0\.0\.1:\d+: .*in use", again.stderr)
+
+
+async def test_workers_that_cannot_start_end_the_supervisor() -> None:
+    with anyio.fail_after(30), pytest.raises(BaseExceptionGroup) as caught:
+        await Supervisor(["false"], 2).run()
+
+    assert caught.group_contains(StartupError, match="cannot start")
+
+
+def _kill(process: Process) -> None:
+    os.kill(process.pid, signal.SIGKILL)
