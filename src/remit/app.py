@@ -22,6 +22,8 @@ from remit.admin.change_record import ChangeRecord
 from remit.admin.declaration import Loaded, load_declaration
 from remit.admin.editor import Editor
 from remit.admin.known_servers import unclaimed_package
+from remit.admin.record_seal import RecordSeal
+from remit.admin.retention import keep_to_retention
 from remit.admin.revisions import Follower, declaration_in_force, latest_usable
 from remit.admin.secret_files import session_key
 from remit.calls.allowances import OwnAllowances, SharedAllowances
@@ -50,6 +52,7 @@ from remit.identity.authenticate import Authenticator
 from remit.identity.development import development_issuer
 from remit.identity.jwt import Issuers, JwtVerifier
 from remit.model.principals import DEFAULT_TENANT
+from remit.model.retention import Retention
 from remit.model.servers import ServerStatus
 from remit.model.tools import Tool, ToolId
 from remit.servers.git.server import open_server as open_git
@@ -241,6 +244,7 @@ async def open_gateway(
             installation.database,
             settings.state,
             durability=installation.loaded.declaration.audit.durability,
+            signer=record_seal(settings),
         ) as audit,
         open_fleet(
             installation.loaded.declaration.servers,
@@ -258,8 +262,24 @@ async def open_gateway(
         tasks.start_soon(notices.listen)
         tasks.start_soon(_watch_epochs, Epochs(installation.database), notices, gateway)
         tasks.start_soon(_remember_tools, fleet, installation.seen)
+        if author == "serve":
+            tasks.start_soon(keep_to_retention, audit, lambda: _retentions(installation))
         yield gateway
         tasks.cancel_scope.cancel()
+
+
+def record_seal(settings: Settings, trusted: Sequence[Path] = ()) -> RecordSeal:
+    """Return what signs and knows the markers of the record.
+
+    Args:
+        settings: Where the key is.
+        trusted: Files with public keys of others.
+    """
+    return RecordSeal(settings.state, master=settings.master_key, trusted=trusted)
+
+
+def _retentions(installation: Installation) -> Mapping[str, Retention]:
+    return {DEFAULT_TENANT: installation.policy.declaration.audit.retention}
 
 
 def _token_verifier(installation: Installation, *, development: bool) -> JwtVerifier:

@@ -17,12 +17,14 @@ class Settings:
     Attributes:
         config: Path of the declaration.
         database_url: As `REMIT_DATABASE_URL` gives it, or None for SQLite beside the declaration.
+        master_key: As `REMIT_MASTER_KEY` gives it, or empty.
         shared_url: As `REMIT_SHARED_URL` gives it, or None where the database is what is shared.
     """
 
     config: Path
     database_url: str | None = None
     shared_url: str | None = field(default=None, repr=False)
+    master_key: str = field(default="", repr=False)
 
     @property
     def state(self) -> Path:
@@ -41,4 +43,5 @@ class Settings:
             config=config if config is not None else Path(named),
             database_url=environ.get("REMIT_DATABASE_URL") or None,
             shared_url=environ.get("REMIT_SHARED_URL") or None,
+            master_key=environ.get("REMIT_MASTER_KEY", ""),
         )
