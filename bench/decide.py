@@ -4,12 +4,12 @@
 
 One declaration each, with the rules spread over roles, agent types' servers and grants, names and
 patterns alike. Cold: every question is new. Remembered: the same questions again. Loading is the
-whole way from the file to the compiled snapshot. Microseconds are medians of several rounds.
+whole way from the file to the compiled snapshot. Times are of the processor alone, and the least of
+several rounds, so that whatever else the machine does matters little.
 """
 
 import gc
 import json
-import statistics
 import tempfile
 import time
 from datetime import UTC, datetime
@@ -23,9 +23,11 @@ from remit.policy.snapshot import PolicySnapshot, compile_snapshot
 
 SIZES = (10, 1_000, 100_000)
 QUESTIONS = 2_000
-ROUNDS = 5
+ROUNDS = 10
 LONGEST_LOAD = 5.0
 """Seconds in which 100,000 rules must load."""
+DEAREST = 10.0
+"""Microseconds that a new question may cost."""
 
 SERVERS = [f"server{number}" for number in range(20)]
 
@@ -66,20 +68,20 @@ def callers(roles: int) -> list[Principal]:
 
 def ask(snapshot: PolicySnapshot, who: list[Principal], tools: list[ToolId]) -> float:
     """Ask every question once; return microseconds a decision."""
-    start = time.perf_counter()
+    start = time.thread_time()
     for at, tool in enumerate(tools):
         decide(snapshot, who[at % len(who)], tool)
-    return (time.perf_counter() - start) / len(tools) * 1e6
+    return (time.thread_time() - start) / len(tools) * 1e6
 
 
 def measure(rules: int, folder: Path) -> tuple[float, float, float]:
     """Return seconds to load, and microseconds a decision, cold and remembered."""
     path = folder / f"{rules}.yaml"
     path.write_text(json.dumps(document(rules)))
-    start = time.perf_counter()
+    start = time.thread_time()
     declaration = load_declaration(path).declaration
     compile_snapshot(declaration, tenant="default", revision=1, now=datetime.now(UTC))
-    seconds = time.perf_counter() - start
+    seconds = time.thread_time() - start
     who = callers(len(declaration.roles))
     kinds = ("tool_{}", "get_{}_x", "drop_{}_x", "secret_{}_x", "other_{}")
     tools = [
@@ -93,19 +95,19 @@ def measure(rules: int, folder: Path) -> tuple[float, float, float]:
         gc.collect()
         cold.append(ask(snapshot, who, tools))
         remembered.append(ask(snapshot, who, tools))
-    return seconds, statistics.median(cold), statistics.median(remembered)
+    return seconds, min(cold), min(remembered)
 
 
 def main() -> int:
-    """Print one table; exit 1 when the largest declaration loads too slowly."""
+    """Print one table; exit 1 when something loads too slowly or a question costs too much."""
     print(f"{'rules':>8}  {'load s':>7}  {'cold us':>8}  {'remembered us':>13}")
-    slowest = 0.0
+    slowest = dearest = 0.0
     with tempfile.TemporaryDirectory() as folder:
         for rules in SIZES:
             seconds, cold, remembered = measure(rules, Path(folder))
-            slowest = max(slowest, seconds)
+            slowest, dearest = max(slowest, seconds), max(dearest, cold)
             print(f"{rules:>8,}  {seconds:>7.2f}  {cold:>8.2f}  {remembered:>13.2f}")
-    return int(slowest > LONGEST_LOAD)
+    return int(slowest > LONGEST_LOAD or dearest > DEAREST)
 
 
 if __name__ == "__main__":

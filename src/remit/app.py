@@ -36,6 +36,7 @@ from remit.calls.listing import Listing
 from remit.calls.pipeline import Pipeline
 from remit.calls.record import Recorder
 from remit.calls.validate import Validator
+from remit.doors.addresses import Addresses
 from remit.doors.api.needs import Services
 from remit.doors.api.tenant import GatewayTenant, NamedTenants
 from remit.doors.asgi import App
@@ -47,6 +48,7 @@ from remit.doors.mcp.methods import ServerInfo
 from remit.doors.mcp.mirrored import MirroredArguments
 from remit.doors.mcp.protocol import McpDoor
 from remit.doors.mcp.sessions import Sessions
+from remit.doors.oauth import ProtectedResources
 from remit.errors import Conflict, DeclarationError, StartupError, StorageUnavailable
 from remit.identity.authenticate import Authenticator
 from remit.identity.development import development_issuer
@@ -404,9 +406,10 @@ def build_http_doors(gateway: Gateway, *, loopback: bool) -> HttpDoors:
     Raises:
         StartupError: The key that seals session ids cannot be made.
     """
-    http = gateway.installation.policy.declaration.http
-    guard = Guard(
-        loopback=loopback, public_url=http.public_url, allowed_origins=http.allowed_origins
+    policy = gateway.installation.policy
+    guard = Guard(loopback=loopback, http=lambda: policy.declaration.http)
+    resources = ProtectedResources(
+        lambda: policy.declaration.issuers, Addresses(lambda: policy.declaration.http)
     )
     endpoint = McpEndpoint(
         door=build_door(gateway),
@@ -414,6 +417,7 @@ def build_http_doors(gateway: Gateway, *, loopback: bool) -> HttpDoors:
         sessions=Sessions(session_key(gateway.installation.settings.state / "session.key")),
         mirrored=MirroredArguments(gateway.listing, gateway.directory),
         guard=guard,
+        resources=resources,
     )
     # FastAPI is imported where it is served, since no other command has any use for it.
     from remit.doors.api.application import build_api  # noqa: PLC0415 - see above
@@ -423,8 +427,14 @@ def build_http_doors(gateway: Gateway, *, loopback: bool) -> HttpDoors:
         authenticate=gateway.authenticate,
         statuses=gateway.fleet,
         guard=guard,
+        resources=resources,
         lifespan=endpoint.running,
-        api=build_api(_api_services(gateway), authenticate=gateway.authenticate, guard=guard),
+        api=build_api(
+            _api_services(gateway),
+            authenticate=gateway.authenticate,
+            guard=guard,
+            resources=resources,
+        ),
     )
     return HttpDoors(app=app, stop=endpoint.stop)
 

@@ -3,6 +3,7 @@
     RemitError
     ├── Refused                 the caller may not
     │   ├── Unauthenticated     no credential, or one that does not hold
+    │   ├── InsufficientScope   a token that holds, without a scope that its issuer must give
     │   └── CallDenied          policy said no, or there is no such tool: told apart only inside
     ├── BadCall                 the caller may, but these arguments do not fit
     ├── LimitReached            the caller may, but not so often
@@ -40,6 +41,18 @@ class Refused(RemitError):
 
 class Unauthenticated(Refused):
     """No credential, or one that does not hold."""
+
+
+class InsufficientScope(Refused):
+    """A token that holds, but was not given every scope that it needs to come in.
+
+    Attributes:
+        scopes: All that it needs, in the order of the declaration.
+    """
+
+    def __init__(self, scopes: Sequence[str]) -> None:
+        super().__init__(f"the token lacks a scope; it needs all of: {' '.join(scopes)}")
+        self.scopes = tuple(scopes)
 
 
 class CallDenied(Refused):

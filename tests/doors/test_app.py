@@ -118,6 +118,7 @@ async def lifespan_events(world: World, steps: list[str], *, fails: bool = False
         authenticate=world.authenticate,
         statuses=world.fleet,
         guard=world.guard,
+        resources=world.resources,
         lifespan=lifespan,
     )
     await app({"type": "lifespan"}, receive, send)
@@ -156,6 +157,7 @@ async def test_there_are_no_web_sockets(files_world: World) -> None:
         authenticate=files_world.authenticate,
         statuses=files_world.fleet,
         guard=files_world.guard,
+        resources=files_world.resources,
         lifespan=nullcontext,
     )
     await app({"type": "websocket", "path": "/mcp"}, receive, send)

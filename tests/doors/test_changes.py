@@ -3,6 +3,8 @@
 import json
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import aiohttp
 import anyio
@@ -26,6 +28,8 @@ from tests.doors.worlds import (
     tool,
 )
 
+from remit.doors.mcp.changes import LEAST_WAIT
+from remit.model.principals import Principal
 from remit.model.roles import Role
 
 
@@ -289,6 +293,65 @@ async def test_a_stream_ends_when_its_key_holds_no_longer(
         with anyio.fail_after(5):
             while await events.next() is not None:
                 pass
+
+
+async def test_a_stream_ends_with_its_credential_and_the_others_stay(
+    http: aiohttp.ClientSession,
+) -> None:
+    # R17: nothing happens at the end of a key but that its time is over.
+    world = small_world()
+    ends = datetime.now(UTC) + timedelta(seconds=0.4)
+    world.keys["short-key"] = replace(caller("s", "reader"), expires=ends)
+    world.keys["long-key"] = replace(caller("l", "reader"), expires=ends + timedelta(hours=1))
+    async with serving(world) as url:
+        wire = Wire(http, url)
+        async with (
+            session_stream(wire, "short-key") as mine,
+            listening(wire, {}, "short-key") as also_mine,
+            listening(wire, {}, "long-key") as theirs,
+        ):
+            await also_mine.next()
+            await theirs.next()
+            with anyio.fail_after(2.4):
+                assert await mine.next() is None
+                closing = await also_mine.next()
+                assert isinstance(closing, dict)
+                assert closing["result"]["resultType"] == "complete"
+            with anyio.move_on_after(0.2) as waiting:
+                await theirs.next()
+
+    assert waiting.cancelled_caught
+    assert datetime.now(UTC) >= ends
+
+
+async def test_a_credential_that_is_renewed_in_time_keeps_its_stream(
+    http: aiohttp.ClientSession,
+) -> None:
+    world = small_world(keep_alive=0.2)
+    ends = datetime.now(UTC) + timedelta(seconds=0.1)
+    world.keys["short-key"] = replace(caller("s", "reader"), expires=ends)
+    async with serving(world) as url, session_stream(Wire(http, url), "short-key") as events:
+        later = replace(caller("s", "reader"), expires=ends + timedelta(hours=1))
+        world.keys["short-key"] = later
+        assert [await events.next() for _ in range(3)] == [": alive"] * 3
+
+
+async def test_a_clock_that_runs_ahead_asks_a_few_times_a_second_and_no_more() -> None:
+    world = small_world()
+    ended = replace(caller("s", "reader"), expires=datetime.now(UTC) - timedelta(days=1))
+    asked = 0
+
+    async def again() -> Principal:
+        nonlocal asked
+        asked += 1
+        return ended
+
+    watch = world.door.changes.watch(ended, None, legacy=True)
+    assert watch is not None
+    with watch, anyio.move_on_after(0.3):
+        await watch.wait(again)
+
+    assert 1 <= asked <= 0.3 / LEAST_WAIT + 1
 
 
 async def test_a_key_that_got_other_roles_is_a_change(http: aiohttp.ClientSession) -> None:

@@ -30,6 +30,7 @@ def app_of(world: World) -> App:
         authenticate=world.authenticate,
         statuses=world.fleet,
         guard=world.guard,
+        resources=world.resources,
         lifespan=nullcontext,
     )
 

@@ -14,7 +14,7 @@ from tests.doors.worlds import (
     serving,
 )
 
-from remit.doors.guard import Guard
+from remit.model.declaration import HttpSettings
 
 
 @pytest.mark.parametrize(
@@ -326,10 +326,9 @@ async def test_what_is_no_endpoint_is_not_found(wire: Wire, path: str) -> None:
 async def test_pages_that_reach_for_a_gateway_on_loopback_are_turned_away(
     files_world: World, http: aiohttp.ClientSession, headers: dict[str, str | None], status: int
 ) -> None:
-    files_world.guard = Guard(
-        loopback=True,
+    files_world.http = HttpSettings(
         public_url="https://gateway.example.test",
-        allowed_origins=["https://app.example.test/"],
+        allowed_origins=("https://app.example.test/",),
     )
     async with serving(files_world) as url:
         reply = await Wire(http, url).send(initialize(), headers=headers)
@@ -340,7 +339,7 @@ async def test_pages_that_reach_for_a_gateway_on_loopback_are_turned_away(
 async def test_a_gateway_open_to_the_network_checks_origins_but_no_host_names(
     files_world: World, http: aiohttp.ClientSession
 ) -> None:
-    files_world.guard = Guard(loopback=False)
+    files_world.is_loopback = False
     async with serving(files_world) as url:
         wire = Wire(http, url)
         host = await wire.send(initialize(), headers={"Host": "any.example.test"})

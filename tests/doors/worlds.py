@@ -5,6 +5,7 @@ import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 import aiohttp
@@ -27,6 +28,7 @@ from remit.calls.listing import Listing
 from remit.calls.pipeline import Pipeline
 from remit.calls.record import Recorder
 from remit.calls.validate import Validator
+from remit.doors.addresses import Addresses
 from remit.doors.guard import Guard
 from remit.doors.http import create_app
 from remit.doors.mcp.changes import CatalogueChanges, ListChanges
@@ -35,10 +37,12 @@ from remit.doors.mcp.methods import ServerInfo
 from remit.doors.mcp.mirrored import MirroredArguments
 from remit.doors.mcp.protocol import McpDoor
 from remit.doors.mcp.sessions import Sessions
+from remit.doors.oauth import ProtectedResources
 from remit.doors.server import HttpServer
 from remit.errors import AuditUnavailable, StorageUnavailable, Unauthenticated
-from remit.model.declaration import Declaration
+from remit.model.declaration import Declaration, HttpSettings
 from remit.model.events import AuditEvent
+from remit.model.grants import JwtIssuer
 from remit.model.limits import Limit
 from remit.model.principals import Principal, PrincipalKind
 from remit.model.roles import Role
@@ -148,7 +152,9 @@ class World:
     directory: Directory
     door: McpDoor
     session_key: bytes = b"0123456789abcdef"
-    guard: Guard = field(default_factory=lambda: Guard(loopback=True))
+    is_loopback: bool = True
+    http: HttpSettings = field(default_factory=HttpSettings)
+    issuers: tuple[JwtIssuer, ...] = ()
     is_store_down: bool = False
 
     async def authenticate(self, credential: str | None) -> Principal:
@@ -156,13 +162,24 @@ class World:
             raise StorageUnavailable("disk I/O error at /var/lib/secret/place")
         if credential is None or credential not in self.keys:
             raise Unauthenticated("no")
-        return self.keys[credential]
+        principal = self.keys[credential]
+        if principal.expires is not None and principal.expires <= datetime.now(UTC):
+            raise Unauthenticated("expired")
+        return principal
 
     def swap_policy(self, *roles: Role) -> None:
         """Put other roles in force and let it be known."""
         servers = self.policy.declaration.servers
         named = {role.name: role for role in roles}
         self.policy.swap(Declaration(servers=servers, roles=named), revision=2)
+
+    @property
+    def guard(self) -> Guard:
+        return Guard(loopback=self.is_loopback, http=lambda: self.http)
+
+    @property
+    def resources(self) -> ProtectedResources:
+        return ProtectedResources(lambda: self.issuers, Addresses(lambda: self.http))
 
     def endpoint(self) -> McpEndpoint:
         """Return a fresh endpoint over the same insides, as another worker has one."""
@@ -172,6 +189,7 @@ class World:
             sessions=Sessions(self.session_key),
             mirrored=MirroredArguments(self.listing, self.directory),
             guard=self.guard,
+            resources=self.resources,
         )
 
 
@@ -247,6 +265,7 @@ async def serving(world: World) -> AsyncGenerator[str]:
         authenticate=world.authenticate,
         statuses=world.fleet,
         guard=world.guard,
+        resources=world.resources,
         lifespan=endpoint.running,
     )
     config = uvicorn.Config(
@@ -255,6 +274,7 @@ async def serving(world: World) -> AsyncGenerator[str]:
         log_config=None,
         access_log=False,
         http="httptools",
+        proxy_headers=False,  # as `remit serve` has it: uvicorn believes any local peer
         timeout_graceful_shutdown=5,
     )
     server = HttpServer(config, endpoint.stop)

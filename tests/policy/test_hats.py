@@ -561,10 +561,10 @@ def test_the_memo_tells_callers_apart_by_what_matters_alone() -> None:
         user("w", "dev", issuer="https://idp.example", expires=NOON),
     ):
         assert decide(rules, who, push).allowed
-    assert len(rules.memo) == 1
+    assert len(rules.decisions) == 1
 
     assert not decide(rules, user("bob", "dev"), push).allowed
-    assert len(rules.memo) == 2
+    assert len(rules.decisions) == 2
 
 
 def test_what_a_callers_rules_name_is_told_hat_by_hat() -> None:

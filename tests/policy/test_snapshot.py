@@ -11,8 +11,10 @@ from remit.model.principals import Principal, PrincipalKind
 from remit.model.roles import Role
 from remit.model.servers import ServerConfig
 from remit.model.tools import ToolId
+from remit.policy.callers import standing_of
 from remit.policy.engine import decide
-from remit.policy.snapshot import MEMO_LIMIT, DecisionMemo, compile_snapshot
+from remit.policy.memo import Memo
+from remit.policy.snapshot import MOST_CALLERS, MOST_DECISIONS, compile_snapshot
 
 DECLARATION = Declaration(
     servers={"s": ServerConfig(name="s")},
@@ -56,7 +58,7 @@ def test_a_decision_made_once_is_remembered() -> None:
     first = decide(snapshot, READER, ToolId("s", "x"))
 
     assert decide(snapshot, READER, ToolId("s", "x")) is first
-    assert len(snapshot.memo) == 1
+    assert len(snapshot.decisions) == 1
 
 
 def test_what_is_remembered_is_told_apart_by_tenant_roles_and_tool() -> None:
@@ -71,30 +73,41 @@ def test_what_is_remembered_is_told_apart_by_tenant_roles_and_tool() -> None:
     ]
 
     assert answers == [True, False, False, False, False, True]
-    assert len(snapshot.memo) == 6
+    assert len(snapshot.decisions) == 6
 
 
 def test_the_memo_forgets_rather_than_grow() -> None:
-    snapshot = compile_snapshot(DECLARATION, tenant="default", revision=1)
-    memo = DecisionMemo(2)
-    decision = decide(snapshot, READER, ToolId("s", "x"))
-    questions = [("default", ("r",), ToolId("s", str(number))) for number in range(3)]
+    memo = Memo[str, int](2)
 
     sizes: list[int] = []
-    for question in questions:
-        memo.keep(question, decision)
+    for number, question in enumerate(("a", "b", "c")):
+        memo.keep(question, number)
         sizes.append(len(memo))
 
     assert sizes == [1, 2, 1]
-    assert memo.find(questions[0]) is None
-    assert memo.find(questions[2]) is decision
+    assert memo.find("a") is None
+    assert memo.find("c") == 2
 
 
-def test_every_snapshots_memo_is_bounded() -> None:
+def test_every_memo_of_a_snapshot_is_bounded() -> None:
     snapshot = compile_snapshot(DECLARATION, tenant="default", revision=1)
     decision = decide(snapshot, READER, ToolId("s", "x"))
+    standing = standing_of(snapshot, READER)
 
-    for number in range(MEMO_LIMIT):
-        snapshot.memo.keep(("default", (), ToolId("s", str(number))), decision)
+    for number in range(MOST_DECISIONS):
+        snapshot.decisions.keep((standing, ToolId("s", str(number))), decision)
+    for number in range(MOST_CALLERS):
+        standing_of(snapshot, Principal(kind=PrincipalKind.ROLE, name="r", roles=(str(number),)))
 
-    assert len(snapshot.memo) == 1
+    assert len(snapshot.decisions) == 1
+    assert len(snapshot.standings) == len(snapshot.recognised) == 1
+
+
+def test_who_wears_the_same_hats_shares_a_standing_and_is_recognised() -> None:
+    snapshot = compile_snapshot(DECLARATION, tenant="default", revision=1)
+    other = Principal(kind=PrincipalKind.USER, name="ann", roles=("r",))
+
+    first = standing_of(snapshot, READER)
+
+    assert standing_of(snapshot, other) is standing_of(snapshot, READER) is first
+    assert (len(snapshot.standings), len(snapshot.recognised)) == (1, 2)

@@ -19,6 +19,7 @@ from remit.admin.grant_rules import (
     member_of,
     unknown_agent_type,
 )
+from remit.admin.http_rules import http_problems
 from remit.admin.issuer_rules import issuer_of, issuer_problems, repeated_issuers
 from remit.admin.known_servers import known_builtins, later_builtins
 from remit.admin.later_releases import idle_parts
@@ -27,6 +28,7 @@ from remit.admin.schema import (
     AgentTypeShape,
     DocumentShape,
     GrantShape,
+    HttpShape,
     JwtShape,
     LimitShape,
     RoleShape,
@@ -146,7 +148,7 @@ class _Reader:
             issuers=self._distinct([issuer for issuer in issuers if issuer is not None]),
             limits=tuple(limit for limit in limits if limit is not None),
             audit=AuditSettings(**_given(shape.audit)),
-            http=HttpSettings(**_given(shape.server)),
+            http=self._http(shape.server),
             document=data,
         )
 
@@ -267,6 +269,10 @@ class _Reader:
                 return issuer_of(shape)
         self.errors += problems
         return None
+
+    def _http(self, shape: HttpShape) -> HttpSettings:
+        self.errors += http_problems(self._complaints, shape)
+        return HttpSettings(**_given(shape))
 
     def _limit(self, index: int, entry: object) -> Limit | None:
         where: Location = ("limits", index)

@@ -20,17 +20,21 @@ PUBLIC_KEY_ALGORITHMS = (
 SECRET_ALGORITHMS = ("HS256",)
 """What an issuer may sign with whose secret we hold too, and nobody else."""
 
+_SCOPE = re.compile(r"[\x21\x23-\x5B\x5D-\x7E]+")  # RFC 6749 §3.3
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SOURCES = ("jwks_url", "jwks_file", "secret_env")
 
 
 def issuer_of(shape: JwtShape) -> JwtIssuer:
     """Return the issuer that a sound entry states; what was left out has the model's default."""
-    given = shape.model_dump(exclude_unset=True, exclude={"claims", "audience", "algorithms"})
+    given = shape.model_dump(
+        exclude_unset=True, exclude={"claims", "audience", "algorithms", "scopes"}
+    )
     return JwtIssuer(
         **given,
         audience=tuple(shape.audience),
         algorithms=tuple(shape.algorithms),
+        scopes=tuple(shape.scopes) if "scopes" in shape.model_fields_set else None,
         claims=shape.claims.model_dump(exclude_unset=True),
     )
 
@@ -48,6 +52,14 @@ def issuer_problems(complaints: Complaints, where: Location, shape: JwtShape) ->
             where=where,
             remedy="write what the issuer puts into `aud` for this gateway",
         )
+    for index, scope in enumerate(shape.scopes):
+        if _SCOPE.fullmatch(scope) is None:
+            yield complaints.at(
+                "bad-value",
+                "is no scope: visible ASCII without spaces, quotes and backslashes",
+                where=(*where, "scopes", index),
+                remedy="write each scope as an entry of its own",
+            )
     yield from _source_problems(complaints, where, shape)
     yield from _algorithm_problems(complaints, where, shape)
     roles = tuple(role.value for role in UserRole)

@@ -220,6 +220,7 @@ class JwtShape(Shape):
 
     issuer: Text = ""
     audience: Annotated[list[Text], BeforeValidator(_read_list)] = []
+    scopes: Annotated[list[Text], BeforeValidator(_read_list)] = []
     jwks_url: Text = ""
     jwks_file: Text = ""
     secret_env: Text = ""

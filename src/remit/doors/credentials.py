@@ -1,9 +1,10 @@
 """The credential that an HTTP request carries, and the answer to one that carries none."""
 
+from collections.abc import Sequence
 from typing import Final, Protocol
 
 from remit.doors.asgi import Exchange, HttpRefusal
-from remit.errors import Unauthenticated
+from remit.errors import InsufficientScope, Unauthenticated
 from remit.model.principals import Principal
 
 HOW_TO: Final = (
@@ -18,6 +19,22 @@ _SCHEMES: Final = ("bearer ", "api-key:")
 _HEADERS: Final = frozenset({b"authorization", b"x-api-key"})
 
 
+class NotAdmitted(HttpRefusal):
+    """A request whose credential does not open the door that it came to.
+
+    Attributes:
+        error: The error code of RFC 6750 §3.1, or empty where no credential was there.
+        scopes: All scopes that would do, where one is lacking.
+    """
+
+    def __init__(
+        self, status: int, message: str, *, error: str = "", scopes: Sequence[str] = ()
+    ) -> None:
+        super().__init__(status, message)
+        self.error = error
+        self.scopes = tuple(scopes)
+
+
 class Authenticate(Protocol):
     """From the text of a credential to a principal."""
 
@@ -26,6 +43,7 @@ class Authenticate(Protocol):
 
         Raises:
             Unauthenticated: There is no credential, or it does not hold.
+            InsufficientScope: A token that holds, without a scope that it needs.
         """
         ...
 
@@ -34,10 +52,10 @@ def credential_of(exchange: Exchange) -> str | None:
     """Return the text of the credential, or None when there is none.
 
     Raises:
-        HttpRefusal: Two credentials that differ (400).
+        NotAdmitted: Two credentials that differ (400).
     """
     if exchange.repeated & _HEADERS:
-        raise HttpRefusal(400, "the request carries several credentials; send one")
+        raise _two("the request carries several credentials; send one")
     bearer = exchange.text(b"authorization")
     for scheme in _SCHEMES:
         if bearer is not None and bearer[: len(scheme)].lower() == scheme:
@@ -45,19 +63,42 @@ def credential_of(exchange: Exchange) -> str | None:
             break
     key = exchange.text(b"x-api-key")
     if bearer and key and bearer != key:
-        raise HttpRefusal(400, "the request carries two different credentials; send one")
+        raise _two("the request carries two different credentials; send one")
     return bearer or key or None
 
 
-async def principal_of(authenticate: Authenticate, credential: str | None) -> Principal:
-    """Return who sent the request.
+def _two(message: str) -> NotAdmitted:
+    return NotAdmitted(400, message, error="invalid_request")
+
+
+async def principal_of(authenticate: Authenticate, credential: str | None, path: str) -> Principal:
+    """Return who sent the request to *path*.
 
     Raises:
-        HttpRefusal: Nobody that is known (401); the text is the same for every reason.
+        NotAdmitted: Nobody that is known here (401); the text is the same for every reason. Or
+            somebody whose token lacks a scope (403).
     """
     try:
-        return await authenticate(credential)
+        principal = await admitted(authenticate, credential, path)
     except Unauthenticated:
         # RFC 6750: an error attribute only for a credential that was there.
-        challenge = b"Bearer" if credential is None else b'Bearer error="invalid_token"'
-        raise HttpRefusal(401, HOW_TO, [(b"www-authenticate", challenge)]) from None
+        error = "" if credential is None else "invalid_token"
+        raise NotAdmitted(401, HOW_TO, error=error) from None
+    except InsufficientScope as lacking:
+        raise NotAdmitted(
+            403, str(lacking), error="insufficient_scope", scopes=lacking.scopes
+        ) from None
+    return principal
+
+
+async def admitted(authenticate: Authenticate, credential: str | None, path: str) -> Principal:
+    """Return whose credential it is, if it opens *path*.
+
+    Raises:
+        Unauthenticated: It does not hold, or was issued for another endpoint.
+        InsufficientScope: It holds, without a scope that it needs.
+    """
+    principal = await authenticate(credential)
+    if principal.endpoints and not principal.may_enter(path):
+        raise Unauthenticated("a token for another endpoint")
+    return principal

@@ -1,11 +1,13 @@
 """Against web pages that reach for a gateway on the visitor's own machine (DNS rebinding)."""
 
 import re
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, Self
 from urllib.parse import urlsplit
 
 from remit.doors.asgi import Exchange, HttpRefusal
+from remit.model.declaration import HttpSettings
 
 _LOOPBACK: Final = re.compile(rb"localhost|127(?:\.[0-9]{1,3}){3}|\[::1\]")
 
@@ -15,20 +17,14 @@ class Guard:
 
     Args:
         loopback: Whether remit listens on loopback only, so that every honest `Host` is known.
-        public_url: Where a proxy makes this gateway seen, or empty; its host and origin are fine.
-        allowed_origins: Web origins whose pages may call, such as `https://app.example.test`.
+        http: The `server` section in force: host and origin of `public_url` are fine, and so are
+            `allowed_origins`, whose pages may call.
     """
 
-    def __init__(
-        self, *, loopback: bool, public_url: str = "", allowed_origins: Iterable[str] = ()
-    ) -> None:
-        public = urlsplit(public_url)
-        own = {f"{public.scheme}://{public.netloc}"} if public.netloc else set[str]()
-        self._origins = frozenset(
-            origin.rstrip("/").lower().encode() for origin in (*allowed_origins, *own)
-        )
+    def __init__(self, *, loopback: bool, http: Callable[[], HttpSettings]) -> None:
         self._loopback = loopback
-        self._public_host = _host_name(public.netloc.encode())
+        self._http = http
+        self._known: _Known | None = None
 
     def check(self, exchange: Exchange) -> None:
         """Let the request pass.
@@ -37,11 +33,11 @@ class Guard:
             HttpRefusal: 421 for a foreign host, 403 for a foreign origin.
         """
         headers = exchange.headers
+        origin = headers.get(b"origin")
         if self._loopback and (
             b"host" in exchange.repeated or not self._is_known(headers.get(b"host", b""))
         ):
             raise HttpRefusal(421, "this gateway is not known by that host name")
-        origin = headers.get(b"origin")
         if origin is not None and (
             b"origin" in exchange.repeated or not self._is_allowed(origin.lower())
         ):
@@ -50,21 +46,50 @@ class Guard:
             )
 
     def _is_known(self, netloc: bytes) -> bool:
-        host = _host_name(netloc)
-        return bool(host) and (host == self._public_host or _is_loopback(host))
+        host = host_name(netloc)
+        return bool(host) and (is_loopback_name(host) or host == self._current().public_host)
 
     def _is_allowed(self, origin: bytes) -> bool:
-        if origin in self._origins:
+        if origin in self._current().origins:
             return True
         scheme, _, netloc = origin.partition(b"://")
-        return self._loopback and scheme in {b"http", b"https"} and _is_loopback(_host_name(netloc))
+        is_page_here = scheme in {b"http", b"https"} and is_loopback_name(host_name(netloc))
+        return self._loopback and is_page_here
+
+    def _current(self) -> "_Known":
+        http = self._http()
+        if self._known is None or self._known.made_from is not http:
+            self._known = _Known.of(http)
+        return self._known
 
 
-def _is_loopback(host: bytes) -> bool:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Known:
+    """What one `server` section makes known."""
+
+    made_from: HttpSettings
+    public_host: bytes
+    origins: frozenset[bytes]
+
+    @classmethod
+    def of(cls, http: HttpSettings) -> Self:
+        public = urlsplit(http.public_url)
+        own = {f"{public.scheme}://{public.netloc}"} if public.netloc else set[str]()
+        return cls(
+            made_from=http,
+            public_host=host_name(public.netloc.encode()),
+            origins=frozenset(
+                origin.rstrip("/").lower().encode() for origin in (*http.allowed_origins, *own)
+            ),
+        )
+
+
+def is_loopback_name(host: bytes) -> bool:
+    """Whether *host* is a name of this machine for itself."""
     return _LOOPBACK.fullmatch(host) is not None
 
 
-def _host_name(netloc: bytes) -> bytes:
+def host_name(netloc: bytes) -> bytes:
     """Return the host without its port, lower case; an IPv6 address keeps its brackets."""
     if netloc.startswith(b"["):
         return netloc.partition(b"]")[0] + b"]"

@@ -9,10 +9,11 @@ import msgspec
 import structlog
 
 from remit.calls.listing import StatusSource
-from remit.doors.asgi import PROBLEM, App, Exchange, HttpRefusal, Receive, Scope, Send
-from remit.doors.credentials import Authenticate, credential_of
+from remit.doors.asgi import PROBLEM, App, Exchange, Headers, HttpRefusal, Receive, Scope, Send
+from remit.doors.credentials import Authenticate, admitted, credential_of
 from remit.doors.guard import Guard
 from remit.doors.mcp.http import PREFIX, McpEndpoint
+from remit.doors.oauth import WELL_KNOWN, ProtectedResources
 from remit.errors import RemitError
 from remit.model.servers import ServerState, ServerStatus
 
@@ -28,6 +29,7 @@ def create_app(
     authenticate: Authenticate,
     statuses: StatusSource,
     guard: Guard,
+    resources: ProtectedResources,
     lifespan: Callable[[], AbstractAsyncContextManager[object]],
     api: App | None = None,
 ) -> App:
@@ -38,10 +40,13 @@ def create_app(
         authenticate: Tells administrators from others at `/readyz`.
         statuses: What `/readyz` reports on.
         guard: Checks host and origin.
+        resources: Tells clients where they get tokens.
         lifespan: Entered before the first request and left after the last; it runs *mcp*.
         api: Serves everything below `/api/`, if anything does.
     """
-    return _Application(mcp, _Health(authenticate, statuses), guard, lifespan, api)
+    return _Application(
+        mcp, _Health(authenticate, statuses), guard, lifespan, resources=resources, api=api
+    )
 
 
 class _Application:
@@ -51,11 +56,14 @@ class _Application:
         health: "_Health",
         guard: Guard,
         lifespan: Callable[[], AbstractAsyncContextManager[object]],
+        *,
+        resources: ProtectedResources,
         api: App | None,
     ) -> None:
         self._mcp = mcp
         self._health = health
         self._guard = guard
+        self._resources = resources
         self._lifespan = lifespan
         self._api = api
 
@@ -77,12 +85,12 @@ class _Application:
         try:
             await self._respond(exchange, path)
         except HttpRefusal as refusal:
-            await _problem(exchange, refusal)
+            await _problem(exchange, refusal, self._resources.headers(exchange, refusal))
         except Exception:
             log.exception("request failed", path=path)
             if exchange.started:
                 raise
-            await _problem(exchange, HttpRefusal(500, "an internal error; the log says more"))
+            await _problem(exchange, HttpRefusal(500, "an internal error; the log says more"), ())
 
     async def _respond(self, exchange: Exchange, path: str) -> None:
         if path == "/healthz":  # asked by machines that know no host name
@@ -90,10 +98,14 @@ class _Application:
             await exchange.respond(200, b"ok", kind=b"text/plain; charset=utf-8")
             return
         self._guard.check(exchange)
-        if path != "/readyz":
+        if path == WELL_KNOWN or path.startswith(WELL_KNOWN + "/"):
+            _need_get(exchange)
+            await self._resources.respond(exchange, path)
+        elif path == "/readyz":
+            _need_get(exchange)
+            await self._health.respond(exchange)
+        else:
             raise HttpRefusal(404, "there is nothing at this path; MCP is at /mcp")
-        _need_get(exchange)
-        await self._health.respond(exchange)
 
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
@@ -128,7 +140,7 @@ class _Health:
         if credential is None:
             return False
         try:
-            return (await self._authenticate(credential)).admin
+            return (await admitted(self._authenticate, credential, exchange.scope["path"])).admin
         except RemitError:
             return False
 
@@ -147,7 +159,7 @@ def _need_get(exchange: Exchange) -> None:
         raise HttpRefusal(405, "read this with GET", [(b"allow", b"GET, HEAD")])
 
 
-async def _problem(exchange: Exchange, refusal: HttpRefusal) -> None:
+async def _problem(exchange: Exchange, refusal: HttpRefusal, headers: Headers) -> None:
     """Answer with a problem document (RFC 9457)."""
     document = {
         "type": "about:blank",
@@ -156,5 +168,5 @@ async def _problem(exchange: Exchange, refusal: HttpRefusal) -> None:
         "detail": str(refusal),
     }
     await exchange.respond(
-        refusal.status, msgspec.json.encode(document), kind=PROBLEM, headers=refusal.headers
+        refusal.status, msgspec.json.encode(document), kind=PROBLEM, headers=headers
     )

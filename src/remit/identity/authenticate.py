@@ -72,6 +72,7 @@ class TokenVerifier(Protocol):
 
         Raises:
             CredentialRefused: It does not hold.
+            InsufficientScope: It holds, and lacks a scope.
         """
         ...
 
@@ -130,6 +131,7 @@ class Authenticator:
 
         Raises:
             Unauthenticated: There is none, or it does not hold; the text does not say which part.
+            InsufficientScope: A token that holds, without a scope that it needs.
         """
         if not credential:
             raise Unauthenticated("send a key: 'Authorization: Bearer rmt_…' or 'X-API-Key: rmt_…'")

@@ -47,6 +47,21 @@ def principal_from(claims: Mapping[str, object], issuer: JwtIssuer, expires: dat
     )
 
 
+def scopes_of(claims: Mapping[str, object]) -> frozenset[str]:
+    """Return the scopes that a token was given: `scope` (RFC 9068), or `scp` as some issuers say.
+
+    A text holds several between spaces; a list holds one in each entry.
+    """
+    found: set[str] = set()
+    for name in ("scope", "scp"):
+        value = claims.get(name)
+        if isinstance(value, str):
+            found.update(value.split())
+        elif isinstance(value, list):
+            found.update(text for text in cast("Sequence[object]", value) if isinstance(text, str))
+    return frozenset(found)
+
+
 def _claim(claims: Mapping[str, object], issuer: JwtIssuer, wanted: str) -> object:
     path = issuer.claims.get(wanted, wanted)
     if path in claims:

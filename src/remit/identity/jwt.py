@@ -6,16 +6,18 @@ The cheap checks come first, so that no network is asked about a token that coul
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Final, Protocol, cast
+from typing import Final, Protocol
 
 import anyio
 import structlog
 from joserfc.jwk import Key, OctKey
 
-from remit.identity.claims import principal_from
+from remit.errors import InsufficientScope
+from remit.identity.audiences import endpoints_of
+from remit.identity.claims import principal_from, scopes_of
 from remit.identity.jwks import REFRESH_EVERY, Keys, KeySource, VerificationKey
 from remit.identity.jwks_fetch import FileKeys, UrlKeys
 from remit.identity.tokens import CredentialRefused, Token, is_signed, read_token
@@ -149,6 +151,7 @@ class JwtVerifier:
 
         Raises:
             CredentialRefused: It does not hold; the reason is for the log.
+            InsufficientScope: It holds, and lacks a scope.
         """
         self.look_for_changes()
         token = read_token(text)
@@ -186,14 +189,17 @@ class JwtVerifier:
         issuer = trusted.issuer
         if token.algorithm not in trusted.algorithms:
             raise CredentialRefused("an algorithm that the issuer may not use")
-        _check_audience(token.claims.get("aud"), issuer.audience)
+        endpoints = endpoints_of(token.claims.get("aud"), issuer.audience)
         ends = _check_times(token.claims, self._now(), issuer.leeway)
-        principal = principal_from(token.claims, issuer, ends)
+        principal = replace(principal_from(token.claims, issuer, ends), endpoints=endpoints)
         keys = await trusted.source.known()
         if not is_signed(token, _candidates(keys, token), trusted.algorithms):
             newer = await trusted.source.renewed(keys)
             if newer is keys or not is_signed(token, _candidates(newer, token), trusted.algorithms):
                 raise CredentialRefused("no key of the issuer made the signature")
+        # Last, so that only whoever holds a sound token is told of it (RFC 6750 §3.1).
+        if issuer.scopes and not scopes_of(token.claims).issuperset(issuer.scopes):
+            raise InsufficientScope(issuer.scopes)
         return VerifiedToken(principal=principal, ends=ends)
 
     def _count(self) -> None:
@@ -243,12 +249,6 @@ def _secret_keys(issuer: JwtIssuer, secret: str) -> Keys:
 def _candidates(keys: Keys, token: Token) -> Iterable[Key]:
     """Return the keys that may have made the signature: a key and a token may both have no id."""
     return [each.key for each in keys if None in (each.kid, token.kid) or each.kid == token.kid]
-
-
-def _check_audience(claim: object, wanted: Sequence[str]) -> None:
-    held = cast("Sequence[object]", claim) if isinstance(claim, list) else [claim]
-    if not any(audience in held for audience in wanted):
-        raise CredentialRefused("meant for another audience")
 
 
 def _check_times(claims: Mapping[str, object], now: datetime, leeway: float) -> datetime:

@@ -1,7 +1,12 @@
-"""A decision: yes or no, with the layer, rule and revision that decided."""
+"""A decision: yes or no, with the layer, rule and revision that decided.
+
+Verdicts and decisions are structs, since every new question makes some.
+"""
 
 from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 
 class Layer(StrEnum):
@@ -23,8 +28,7 @@ class Verdict(StrEnum):
     SILENT = "silent"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LayerVerdict:
+class LayerVerdict(msgspec.Struct, frozen=True, kw_only=True):
     """What one layer said.
 
     Attributes:
@@ -39,8 +43,7 @@ class LayerVerdict:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
+class Decision(msgspec.Struct, frozen=True, kw_only=True):
     """Yes or no.
 
     Attributes:

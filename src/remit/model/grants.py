@@ -61,6 +61,7 @@ class JwtIssuer:
 
     Attributes:
         audience: What `aud` must hold; at least one.
+        scopes: What `scope` must hold for a token to come in; None where nothing is said of it.
         secret_env: Variable with the secret of HS256; the only way to allow HS256.
         leeway: Seconds of clock difference that are forgiven.
         claims: Which claim holds what: `roles`, `user_roles`, `groups`, `tenant`.
@@ -68,6 +69,7 @@ class JwtIssuer:
 
     issuer: str
     audience: tuple[str, ...]
+    scopes: tuple[str, ...] | None = None
     jwks_url: str = ""
     jwks_file: str = ""
     secret_env: str = ""

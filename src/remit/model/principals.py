@@ -68,6 +68,8 @@ class Principal:
         issuer: Who vouches for it; empty for our own keys.
         admin: Whether it administers the tenant. Administering never grants use (R12).
         expires: When its credential ends, aware UTC, or None.
+        endpoints: Paths such as `/mcp/git` that its credential was issued for, and that it opens
+            with those below them alone; empty when it opens every endpoint.
     """
 
     kind: PrincipalKind
@@ -83,8 +85,16 @@ class Principal:
     issuer: str = ""
     admin: bool = False
     expires: datetime | None = None
+    endpoints: tuple[str, ...] = ()
 
     @property
     def subject(self) -> str:
         """The SUBJECT spelling, such as `key:ci`, as the command line and the audit show it."""
         return f"{self.kind.value}:{self.name}"
+
+    def may_enter(self, path: str) -> bool:
+        """Whether its credential opens the endpoint at *path*; that alone grants nothing there."""
+        return not self.endpoints or any(
+            path.removesuffix("/") == endpoint or path.startswith(f"{endpoint}/")
+            for endpoint in self.endpoints
+        )

@@ -3,10 +3,14 @@
 from dataclasses import dataclass, field
 from typing import Self
 
+import msgspec
 
-@dataclass(frozen=True, slots=True, order=True)
-class ToolId:
-    """The identity of a tool: its server's name in the declaration and its own name there (R1)."""
+
+class ToolId(msgspec.Struct, frozen=True, order=True, gc=False):
+    """The identity of a tool: its server's name in the declaration and its own name there (R1).
+
+    A struct, since every decision looks it up.
+    """
 
     server: str
     name: str

@@ -8,80 +8,58 @@ roles        every other server
 Only ceilings whose domain holds the tool are asked, and all that are asked must say yes.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 
 from remit.model.decisions import Layer, LayerVerdict, Verdict
 from remit.model.tools import ToolId
-from remit.policy.agent_types import AgentTypeRules
-from remit.policy.snapshot import Domain, PolicySnapshot, RoleRules, domain_of
+from remit.policy.snapshot import Domain, PolicySnapshot, domain_of
 from remit.policy.standing import Standing
 
 Ceiling = Callable[[PolicySnapshot, Standing, ToolId], LayerVerdict]
 
 
-def ceilings_of(snapshot: PolicySnapshot, standing: Standing, server: str) -> list[Ceiling]:
+def ceilings_of(snapshot: PolicySnapshot, standing: Standing, server: str) -> Sequence[Ceiling]:
     """Return the ceilings whose domain holds the tools of *server* for this caller."""
     domain = _domain_of(snapshot, server)
-    if standing.service and domain is not Domain.TOOLSETS:
-        return [ask_key_scope]
-    asked: list[Ceiling] = [ask_toolset] if domain is Domain.TOOLSETS else []
-    if is_governed_by_type(snapshot, standing, server):
-        asked.append(ask_agent_type)
-    return asked or [ask_roles]
+    if standing.hats.service and domain is not Domain.TOOLSETS:
+        return BY_KEY_SCOPE
+    if domain is Domain.TOOLSETS:
+        return BY_BOTH if is_governed_by_type(snapshot, standing, server) else BY_TOOLSET
+    return BY_TYPE if is_governed_by_type(snapshot, standing, server) else BY_ROLES
 
 
 def is_governed_by_type(snapshot: PolicySnapshot, standing: Standing, server: str) -> bool:
     """Whether agent types govern *server* for this caller."""
-    if _domain_of(snapshot, server) is Domain.AGENT_TYPES:
+    if standing.type_rules is not None and server in standing.type_rules.servers:
         return True
-    rules = type_rules_of(snapshot, standing)
-    return rules is not None and server in rules.servers
+    return _domain_of(snapshot, server) is Domain.AGENT_TYPES
 
 
 def ask_toolset(snapshot: PolicySnapshot, standing: Standing, tool: ToolId) -> LayerVerdict:
     """Allow what the caller's toolset holds (S2.9)."""
-    if standing.audience is None:
+    audience = standing.hats.audience
+    if audience is None:
         return _no(f"toolsets govern server {tool.server!r}, and the caller has no user role")
-    said = snapshot.toolsets[standing.audience].get(tool.name)
-    if said is not None:
-        return said
-    return _no(f"toolset {standing.audience.value!r} does not hold {tool.name!r}")
+    said = snapshot.toolsets[audience].get(tool.name)
+    return said or _no(f"toolset {audience.value!r} does not hold {tool.name!r}")
 
 
-def ask_agent_type(snapshot: PolicySnapshot, standing: Standing, tool: ToolId) -> LayerVerdict:
+def ask_agent_type(_snapshot: PolicySnapshot, standing: Standing, tool: ToolId) -> LayerVerdict:
     """Allow what the caller's agent type allows (S3.9)."""
-    if standing.agent_type is None:
+    if standing.type_rules is None:
         return _no(f"agent types govern server {tool.server!r}, and the caller has none")
-    rules = snapshot.agent_types[standing.agent_type]
-    return rules.allow.find(tool) or _no(
-        f"agent type {standing.agent_type.value} does not allow it"
+    return standing.type_rules.allow.find(tool) or _no(
+        f"agent type {standing.hats.agent_type} does not allow it"
     )
 
 
-def ask_roles(snapshot: PolicySnapshot, standing: Standing, tool: ToolId) -> LayerVerdict:
+def ask_roles(_snapshot: PolicySnapshot, standing: Standing, tool: ToolId) -> LayerVerdict:
     """Allow what any role of the caller grants, by name before by pattern (R8)."""
-    for role in roles_of(snapshot, standing):
+    for role in standing.roles:
         verdict = role.named.get(tool) or role.allow.find(tool)
         if verdict is not None:
             return verdict
-    return _no(_why_no_role(snapshot, standing), rule=_nearest_role(snapshot, standing))
-
-
-def roles_of(snapshot: PolicySnapshot, standing: Standing) -> Iterator[RoleRules]:
-    """Yield the rules of the caller's roles; an unknown role is nothing (R11)."""
-    for name in standing.roles:
-        if (role := snapshot.roles.get(name)) is not None:
-            yield role
-
-
-def type_rules_of(snapshot: PolicySnapshot, standing: Standing) -> AgentTypeRules | None:
-    """Return the rules of the caller's agent type, or None when it is no agent."""
-    return None if standing.agent_type is None else snapshot.agent_types[standing.agent_type]
-
-
-def _domain_of(snapshot: PolicySnapshot, server: str) -> Domain:
-    declared = snapshot.servers.get(server)
-    return declared.domain if declared is not None else domain_of(server)
+    return standing.no_role
 
 
 def ask_key_scope(_snapshot: PolicySnapshot, _standing: Standing, tool: ToolId) -> LayerVerdict:
@@ -89,21 +67,17 @@ def ask_key_scope(_snapshot: PolicySnapshot, _standing: Standing, tool: ToolId) 
     return _no(f"a service key opens nothing of server {tool.server!r}")
 
 
-def _no(reason: str, rule: str = "") -> LayerVerdict:
-    return LayerVerdict(layer=Layer.CEILING, verdict=Verdict.DENY, rule=rule, reason=reason)
+BY_KEY_SCOPE: Sequence[Ceiling] = (ask_key_scope,)
+BY_TOOLSET: Sequence[Ceiling] = (ask_toolset,)
+BY_TYPE: Sequence[Ceiling] = (ask_agent_type,)
+BY_BOTH: Sequence[Ceiling] = (ask_toolset, ask_agent_type)
+BY_ROLES: Sequence[Ceiling] = (ask_roles,)
 
 
-def _nearest_role(snapshot: PolicySnapshot, standing: Standing) -> str:
-    """Return where a grant would have to stand: the caller's first role that is declared."""
-    held = (f"roles.{name}" for name in standing.roles if name in snapshot.roles)
-    return next(held, "")
+def _domain_of(snapshot: PolicySnapshot, server: str) -> Domain:
+    declared = snapshot.servers.get(server)
+    return declared.domain if declared is not None else domain_of(server)
 
 
-def _why_no_role(snapshot: PolicySnapshot, standing: Standing) -> str:
-    if not standing.roles:
-        return "no role allows it: the caller has none"
-    held = ", ".join(
-        repr(name) if name in snapshot.roles else f"{name!r} (not declared)"
-        for name in standing.roles
-    )
-    return f"no role allows it: the caller has {held}"
+def _no(reason: str) -> LayerVerdict:
+    return LayerVerdict(layer=Layer.CEILING, verdict=Verdict.DENY, reason=reason)

@@ -5,9 +5,12 @@ from collections.abc import Iterable, Iterator
 from remit.model.decisions import Decision, Explanation, Layer, LayerVerdict, Verdict
 from remit.model.principals import AgentType, Principal, PrincipalKind, UserRole
 from remit.model.tools import ToolId
-from remit.policy.layers import ask
+from remit.policy.callers import standing_of
+from remit.policy.layers import LAYERS
 from remit.policy.snapshot import PolicySnapshot
-from remit.policy.standing import Standing, standing_of
+from remit.policy.standing import Standing
+
+_CEILING = tuple(LAYERS).index(Layer.CEILING)
 
 
 def decide(snapshot: PolicySnapshot, principal: Principal, tool: ToolId) -> Decision:
@@ -17,10 +20,10 @@ def decide(snapshot: PolicySnapshot, principal: Principal, tool: ToolId) -> Deci
     """
     standing = standing_of(snapshot, principal)
     question = (standing, tool)
-    decision = snapshot.memo.find(question)
+    decision = snapshot.decisions.find(question)
     if decision is None:
         decision = _decision(snapshot, _verdicts(snapshot, standing, tool))
-        snapshot.memo.keep(question, decision)
+        snapshot.decisions.keep(question, decision)
     return decision
 
 
@@ -42,7 +45,7 @@ def explain(snapshot: PolicySnapshot, principal: Principal, tool: ToolId) -> Exp
 
 
 def _verdicts(snapshot: PolicySnapshot, standing: Standing, tool: ToolId) -> Iterator[LayerVerdict]:
-    return (ask(layer, snapshot, standing, tool) for layer in Layer)
+    return (ask(snapshot, standing, tool) for ask in LAYERS.values())
 
 
 def _decision(snapshot: PolicySnapshot, verdicts: Iterable[LayerVerdict]) -> Decision:
@@ -50,12 +53,12 @@ def _decision(snapshot: PolicySnapshot, verdicts: Iterable[LayerVerdict]) -> Dec
 
     When none does, the ceiling's yes is the rule that allows; without one there is no yes.
     """
-    said: dict[Layer, LayerVerdict] = {}
+    said: list[LayerVerdict] = []
     for verdict in verdicts:
-        said[verdict.layer] = verdict
         if verdict.verdict is Verdict.DENY:
             return _decided_by(snapshot, verdict)
-    return _decided_by(snapshot, said[Layer.CEILING])
+        said.append(verdict)
+    return _decided_by(snapshot, said[_CEILING])
 
 
 def _decided_by(snapshot: PolicySnapshot, verdict: LayerVerdict) -> Decision:

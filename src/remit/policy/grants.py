@@ -38,6 +38,11 @@ class GrantList:
     servers: Mapping[str, Found]
     tools: PatternRules
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is none."""
+        return not self.servers and self.tools.is_empty
+
     def of_server(self, server: str) -> Found | None:
         """Return the first grant of the whole server, or None."""
         return self.servers.get(server)

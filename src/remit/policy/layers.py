@@ -5,21 +5,15 @@ server   the server is declared and enabled
 deny     no explicit deny fits: of a role, of the agent type, by a grant, or of the caller's token
 ceiling  every ceiling whose domain holds the tool says yes (`ceilings.py`)
 access   the server is open by default, or explicitly to this caller
-tool     what only the tool can know; a layer that has no function is silent
+tool     what only the tool can know; silent here
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from remit.model.decisions import Layer, LayerVerdict, Verdict
 from remit.model.tools import ToolId
-from remit.policy.ceilings import (
-    ask_roles,
-    ceilings_of,
-    is_governed_by_type,
-    roles_of,
-    type_rules_of,
-)
-from remit.policy.grants import ROLE, Found, GrantList
+from remit.policy.ceilings import BY_ROLES, ceilings_of, is_governed_by_type
+from remit.policy.grants import Found
 from remit.policy.snapshot import PolicySnapshot
 from remit.policy.standing import Standing
 
@@ -37,12 +31,12 @@ BYPASS = "policy.admin_bypass"
 
 def ask_tenant(snapshot: PolicySnapshot, standing: Standing, _tool: ToolId) -> LayerVerdict:
     """Deny a caller of another tenant (A)."""
-    if standing.tenant == snapshot.tenant:
+    if standing.hats.tenant == snapshot.tenant:
         return snapshot.belongs
     return LayerVerdict(
         layer=Layer.TENANT,
         verdict=Verdict.DENY,
-        reason=f"the caller belongs to tenant {standing.tenant!r}, not to {snapshot.tenant!r}",
+        reason=f"the caller belongs to tenant {standing.hats.tenant!r}, not to {snapshot.tenant!r}",
     )
 
 
@@ -64,18 +58,18 @@ def ask_deny(snapshot: PolicySnapshot, standing: Standing, tool: ToolId) -> Laye
     With `policy: {admin_bypass: true}` an administrator's token passes the denies of whole servers,
     which are all that the source's rule knows of (S4.5, R12); those of tools still bind it.
     """
-    if (denied := next(_denies_of_tools(snapshot, standing, tool), None)) is not None:
+    if (denied := _deny_of_tool(snapshot, standing, tool)) is not None:
         return denied
-    if standing.bypasses(snapshot):
+    if standing.bypasses:
         return LayerVerdict(
             layer=Layer.DENY,
             verdict=Verdict.SILENT,
             rule=BYPASS,
             reason="no deny of a tool fits, and those of servers do not bind this administrator",
         )
-    if denied := _first(grant.of_server(tool.server) for grant in _denies(snapshot, standing)):
+    if denied := _first(grants.of_server(tool.server) for grants in standing.denies):
         return denied
-    if standing.servers is not None and tool.server in standing.servers.deny:
+    if standing.hats.servers is not None and tool.server in standing.hats.servers.deny:
         return LayerVerdict(
             layer=Layer.DENY,
             verdict=Verdict.DENY,
@@ -87,7 +81,7 @@ def ask_deny(snapshot: PolicySnapshot, standing: Standing, tool: ToolId) -> Laye
 
 def ask_ceiling(snapshot: PolicySnapshot, standing: Standing, tool: ToolId) -> LayerVerdict:
     """Allow what every ceiling allows whose domain holds the tool (D); the first no decides."""
-    if standing.bypasses(snapshot):
+    if standing.bypasses:
         return LayerVerdict(
             layer=Layer.CEILING,
             verdict=Verdict.ALLOW,
@@ -107,7 +101,7 @@ def ask_access(snapshot: PolicySnapshot, standing: Standing, tool: ToolId) -> La
     server = snapshot.servers.get(tool.server)
     if server is not None and server.access is not None:
         return server.access
-    if standing.bypasses(snapshot):
+    if standing.bypasses:
         return LayerVerdict(
             layer=Layer.ACCESS,
             verdict=Verdict.ALLOW,
@@ -121,63 +115,52 @@ def ask_access(snapshot: PolicySnapshot, standing: Standing, tool: ToolId) -> La
     )
 
 
-ASKED: Mapping[Layer, Ask] = {
+def ask_tool(_snapshot: PolicySnapshot, _standing: Standing, _tool: ToolId) -> LayerVerdict:
+    """Leave it to the tool itself (F)."""
+    return _SILENT
+
+
+LAYERS: Mapping[Layer, Ask] = {
     Layer.TENANT: ask_tenant,
     Layer.SERVER: ask_server,
     Layer.DENY: ask_deny,
     Layer.CEILING: ask_ceiling,
     Layer.ACCESS: ask_access,
+    Layer.TOOL: ask_tool,
 }
+"""Every layer with its function, in the order in which they are asked."""
 
 
-def ask(layer: Layer, snapshot: PolicySnapshot, standing: Standing, tool: ToolId) -> LayerVerdict:
-    """Return what *layer* says; the layer of the tool itself is silent here."""
-    if (function := ASKED.get(layer)) is None:
-        return _SILENT
-    return function(snapshot, standing, tool)
-
-
-def _denies_of_tools(
+def _deny_of_tool(
     snapshot: PolicySnapshot, standing: Standing, tool: ToolId
-) -> Iterator[LayerVerdict]:
-    for role in roles_of(snapshot, standing):
-        if (verdict := role.deny.find(tool)) is not None:
-            yield verdict
-    rules = type_rules_of(snapshot, standing)
-    if (
-        rules is not None
-        and is_governed_by_type(snapshot, standing, tool.server)
-        and (verdict := rules.deny.find(tool)) is not None
-    ):
-        yield verdict
-    if denied := _first(grant.of_tool(tool) for grant in _denies(snapshot, standing)):
-        yield denied
-
-
-def _denies(snapshot: PolicySnapshot, standing: Standing) -> Iterator[GrantList]:
-    return (snapshot.grants[subject].deny for subject in standing.subjects)
+) -> LayerVerdict | None:
+    for denies in standing.role_denies:
+        if (verdict := denies.find(tool)) is not None:
+            return verdict
+    rules = standing.type_rules
+    if rules is not None and is_governed_by_type(snapshot, standing, tool.server):
+        verdict = rules.deny.find(tool)
+        if verdict is not None:
+            return verdict
+    return _first(grants.of_tool(tool) for grants in standing.denies)
 
 
 def _opened(snapshot: PolicySnapshot, standing: Standing, tool: ToolId) -> LayerVerdict | None:
     """Return what opens the server, or this tool of it, explicitly to the caller."""
-    by_roles = ceilings_of(snapshot, standing, tool.server) == [ask_roles]
-    named = [role.servers for role in roles_of(snapshot, standing)] if by_roles else []
-    if not by_roles and (rules := type_rules_of(snapshot, standing)) is not None:
-        named.append(rules.servers)
+    if ceilings_of(snapshot, standing, tool.server) is BY_ROLES:
+        named, granted = [role.servers for role in standing.roles], standing.allows
+    else:
+        rules = standing.type_rules
+        named, granted = [] if rules is None else [rules.servers], standing.own_allows
     for servers in named:
         if (verdict := servers.get(tool.server)) is not None:
             return verdict
-    granted = [
-        snapshot.grants[subject].allow
-        for subject in standing.subjects
-        if by_roles or not subject.startswith(ROLE)
-    ]
-    found = (grant.of_server(tool.server) or grant.of_tool(tool) for grant in granted)
+    found = (grants.of_server(tool.server) or grants.of_tool(tool) for grants in granted)
     return _first(found) or _opened_by_token(standing, tool)
 
 
 def _opened_by_token(standing: Standing, tool: ToolId) -> LayerVerdict | None:
-    if standing.servers is None or tool.server not in standing.servers.allow:
+    if standing.hats.servers is None or tool.server not in standing.hats.servers.allow:
         return None
     return LayerVerdict(
         layer=Layer.ACCESS,

@@ -1,9 +1,8 @@
 """What a caller's own rules name, for words about a list that is short or empty (R14)."""
 
 from remit.model.principals import Principal
-from remit.policy.ceilings import roles_of, type_rules_of
+from remit.policy.callers import standing_of
 from remit.policy.snapshot import Domain, PolicySnapshot
-from remit.policy.standing import standing_of
 
 
 def named_servers(snapshot: PolicySnapshot, principal: Principal) -> tuple[str, ...]:
@@ -16,12 +15,12 @@ def named_servers(snapshot: PolicySnapshot, principal: Principal) -> tuple[str, 
         return ()
     standing = standing_of(snapshot, principal)
     names: list[str] = []
-    if not standing.service:
-        for role in roles_of(snapshot, standing):
+    if not standing.hats.service:
+        for role in standing.roles:
             names += role.servers
-    if (rules := type_rules_of(snapshot, standing)) is not None:
-        names += rules.servers
-    if standing.audience is not None:
+    if standing.type_rules is not None:
+        names += standing.type_rules.servers
+    if standing.hats.audience is not None:
         names += [
             name for name, server in snapshot.servers.items() if server.domain is Domain.TOOLSETS
         ]
@@ -33,7 +32,7 @@ def reaches_any_server(snapshot: PolicySnapshot, principal: Principal) -> bool:
     if principal.tenant != snapshot.tenant:
         return False
     standing = standing_of(snapshot, principal)
-    by_type = type_rules_of(snapshot, standing)
+    by_type = standing.type_rules
     return (by_type is not None and by_type.allow.reaches_any_server) or any(
-        role.allow.reaches_any_server for role in roles_of(snapshot, standing)
+        role.allow.reaches_any_server for role in standing.roles
     )

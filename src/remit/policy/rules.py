@@ -39,13 +39,13 @@ class _Spelled:
         literals: Patterns without a star, by their text.
         starts: Length of the piece, and the rules whose text begins with it.
         ends: The same for those whose text ends with it.
-        within: Length and first character of the piece, and the other rules.
+        within: First character of the piece, and the other rules by its length.
     """
 
     literals: Mapping[str, PatternRule]
     starts: Sequence[tuple[int, ByPiece]]
     ends: Sequence[tuple[int, ByPiece]]
-    within: Sequence[tuple[int, str, ByPiece]]
+    within: Sequence[tuple[str, Sequence[tuple[int, ByPiece]]]]
 
     def candidates(self, text: str) -> list[PatternRule]:
         """Return every rule that can fit *text*; one may come twice."""
@@ -56,10 +56,11 @@ class _Spelled:
             found += by_piece.get(text[:length], ())
         for length, by_piece in self.ends:
             found += by_piece.get(text[-length:], ())
-        for length, first, by_piece in self.within:
+        for first, by_length in self.within:
             at = text.find(first)
             while at >= 0:
-                found += by_piece.get(text[at : at + length], ())
+                for length, by_piece in by_length:
+                    found += by_piece.get(text[at : at + length], ())
                 at = text.find(first, at + 1)
         return found
 
@@ -86,6 +87,11 @@ class PatternRules:
             _mcp=_spelled([rule for rule in listed if rule.pattern.is_mcp]),
         )
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no rule."""
+        return self._slashed is None and self._mcp is None
+
     def find(self, tool: ToolId) -> LayerVerdict | None:
         """Return the verdict of the first rule of the list that fits *tool*, or None."""
         rule = self.find_rule(tool)
@@ -108,20 +114,18 @@ def _spelled(rules: Sequence[PatternRule]) -> _Spelled | None:
     literals: dict[str, PatternRule] = {}
     starts: dict[int, dict[str, list[PatternRule]]] = {}
     ends: dict[int, dict[str, list[PatternRule]]] = {}
-    within: dict[tuple[int, str], dict[str, list[PatternRule]]] = {}
+    within: dict[str, dict[int, dict[str, list[PatternRule]]]] = {}
     for rule in rules:
         if rule.pattern.is_literal:
             literals.setdefault(rule.pattern.text, rule)
             continue
         at, piece = rule.pattern.longest_piece
-        if at > 0:
-            by_piece = within.setdefault((len(piece), piece[0]), {})
-        else:
-            by_piece = (starts if at == 0 else ends).setdefault(len(piece), {})
-        by_piece.setdefault(piece, []).append(rule)
+        at_an_end = starts if at == 0 else ends
+        by_length = within.setdefault(piece[0], {}) if at > 0 else at_an_end
+        by_length.setdefault(len(piece), {}).setdefault(piece, []).append(rule)
     return _Spelled(
         literals=literals,
         starts=tuple(starts.items()),
         ends=tuple(ends.items()),
-        within=tuple((*key, by_piece) for key, by_piece in within.items()),
+        within=tuple((first, tuple(by_length.items())) for first, by_length in within.items()),
     )

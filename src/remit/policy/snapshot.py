@@ -4,7 +4,7 @@ Every verdict that a rule can give is made here, once, with its path and its rea
 look them up.
 """
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import Enum
@@ -13,8 +13,7 @@ from types import MappingProxyType
 from remit.model.decisions import Decision, Layer, LayerVerdict, Verdict
 from remit.model.declaration import Declaration
 from remit.model.grants import Grant
-from remit.model.principals import AgentType
-from remit.model.roles import Role
+from remit.model.principals import AgentType, Principal
 from remit.model.servers import ServerConfig
 from remit.model.tools import ToolId
 from remit.policy.agent_types import (
@@ -25,12 +24,16 @@ from remit.policy.agent_types import (
 )
 from remit.policy.grants import SubjectGrants, compile_grants
 from remit.policy.limits import LimitRules
-from remit.policy.patterns import Pattern
-from remit.policy.rules import PatternRule, PatternRules
+from remit.policy.memo import Memo
+from remit.policy.role_rules import RoleRules, compile_role
+from remit.policy.standing import Hats, Standing
 from remit.policy.toolsets import LOADOUTS, PLACES, Audience, Toolset, compile_toolsets
 
-MEMO_LIMIT = 16_384
-"""Most decisions one snapshot remembers: roles times tools of a large installation."""
+MOST_DECISIONS = 16_384
+"""How many decisions a snapshot remembers: roles times tools of a large installation."""
+
+MOST_CALLERS = 4_096
+"""How many callers a snapshot remembers, and how many standings."""
 
 DATA = "data"
 """The server that toolsets govern (R9)."""
@@ -60,50 +63,6 @@ def list_order(tool: ToolId) -> tuple[str, int, str]:
     """Return what lists are sorted by: server, canonical place on the `data` server, name."""
     places: Mapping[str, int] = PLACES if tool.server == DATA else {}
     return tool.server, places.get(tool.name, len(places)), tool.name
-
-
-class DecisionMemo:
-    """Decisions made on one snapshot, which cannot change while it stands; at most *limit*.
-
-    A question is all that a decision depends on besides the snapshot.
-    """
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._kept: dict[Hashable, Decision] = {}
-
-    def find(self, question: Hashable) -> Decision | None:
-        """Return the decision made before, or None."""
-        return self._kept.get(question)
-
-    def keep(self, question: Hashable, decision: Decision) -> None:
-        """Remember *decision*, forgetting all others when there are too many."""
-        if len(self._kept) >= self._limit:
-            self._kept.clear()
-        self._kept[question] = decision
-
-    def __len__(self) -> int:
-        """Return how many decisions are kept."""
-        return len(self._kept)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RoleRules:
-    """One role's rules.
-
-    Attributes:
-        named: What it grants by exact name, where a star is a star (S0.17).
-        allow: What it grants by pattern.
-        deny: What it refuses, whatever grants it.
-        servers: The servers it names literally, an explicit grant of each (R11).
-        explains_denials: Whether a refused caller is told why (R14).
-    """
-
-    named: Mapping[ToolId, LayerVerdict]
-    allow: PatternRules
-    deny: PatternRules
-    servers: Mapping[str, LayerVerdict]
-    explains_denials: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,7 +96,10 @@ class PolicySnapshot:
         admin_bypass: Whether the source's rule for administrators is on (R12).
         limits: How often what is allowed may be called.
         good_until: When a grant ends next, so that `at()` has to be asked anew; None for never.
-        memo: Decisions made before; forgetting them changes no answer.
+        decisions: Made before, by whose they are and about what. Forgetting these three changes no
+            answer.
+        standings: Looked up before, by what they were looked up for.
+        recognised: Callers seen before, by their `id()`, which is theirs as long as they are here.
     """
 
     tenant: str
@@ -152,7 +114,15 @@ class PolicySnapshot:
     admin_bypass: bool
     limits: LimitRules = field(repr=False)
     good_until: datetime | None
-    memo: DecisionMemo = field(repr=False)
+    decisions: Memo[tuple[Standing, ToolId], Decision] = field(
+        init=False, repr=False, default_factory=lambda: Memo(MOST_DECISIONS)
+    )
+    standings: Memo[Hats, Standing] = field(
+        init=False, repr=False, default_factory=lambda: Memo(MOST_CALLERS)
+    )
+    recognised: Memo[int, tuple[Principal, Standing]] = field(
+        init=False, repr=False, default_factory=lambda: Memo(MOST_CALLERS)
+    )
     _declared_grants: tuple[Grant, ...] = field(repr=False)
 
     def at(self, now: datetime) -> "PolicySnapshot":
@@ -160,12 +130,7 @@ class PolicySnapshot:
         if self.good_until is None or now < self.good_until:
             return self
         grants = compile_grants(self._declared_grants, now)
-        return replace(
-            self,
-            grants=grants.by_subject,
-            good_until=grants.good_until,
-            memo=DecisionMemo(MEMO_LIMIT),
-        )
+        return replace(self, grants=grants.by_subject, good_until=grants.good_until)
 
 
 def compile_snapshot(
@@ -186,7 +151,7 @@ def compile_snapshot(
     grants = compile_grants(declaration.grants, now)
     agent_types = agent_type_rules(declaration.agent_types)
     servers = {name: _server_rules(server) for name, server in declaration.servers.items()}
-    roles = {name: _role_rules(role) for name, role in declaration.roles.items()}
+    roles = {name: compile_role(role) for name, role in declaration.roles.items()}
     return PolicySnapshot(
         tenant=tenant,
         revision=revision,
@@ -206,7 +171,6 @@ def compile_snapshot(
         admin_bypass=declaration.policy.admin_bypass,
         limits=LimitRules(tenant, declaration.limits),
         good_until=grants.good_until,
-        memo=DecisionMemo(MEMO_LIMIT),
         _declared_grants=declaration.grants,
     )
 
@@ -238,76 +202,3 @@ def _server_rules(server: ServerConfig) -> ServerRules:
         domain=domain_of(server.name, server.builtin),
         access=access if server.default_access == "allow" else None,
     )
-
-
-def _role_rules(role: Role) -> RoleRules:
-    allows = _allow_rules(role)
-    return RoleRules(
-        named=MappingProxyType(_named_tools(role)),
-        allow=PatternRules.index(allows),
-        deny=PatternRules.index(_deny_rules(role)),
-        servers=MappingProxyType(_named_servers(role, allows)),
-        explains_denials=role.denials == "explain",
-    )
-
-
-def _named_tools(role: Role) -> dict[ToolId, LayerVerdict]:
-    named: dict[ToolId, LayerVerdict] = {}
-    for server, names in role.tools.items():
-        for position, name in enumerate(names):
-            verdict = LayerVerdict(
-                layer=Layer.CEILING,
-                verdict=Verdict.ALLOW,
-                rule=f"roles.{role.name}.tools.{server}[{position}]",
-                reason=f"role {role.name!r} names the tool",
-            )
-            named.setdefault(ToolId(server, name), verdict)
-    return named
-
-
-def _allow_rules(role: Role) -> tuple[PatternRule, ...]:
-    return _pattern_rules(role, role.allow, Layer.CEILING, Verdict.ALLOW)
-
-
-def _deny_rules(role: Role) -> tuple[PatternRule, ...]:
-    return _pattern_rules(role, role.deny, Layer.DENY, Verdict.DENY)
-
-
-def _pattern_rules(
-    role: Role, patterns: Sequence[str], layer: Layer, verdict: Verdict
-) -> tuple[PatternRule, ...]:
-    says = "allows" if verdict is Verdict.ALLOW else "denies"
-    return tuple(
-        PatternRule(
-            pattern=Pattern.parse(text),
-            position=position,
-            verdict=LayerVerdict(
-                layer=layer,
-                verdict=verdict,
-                rule=f"roles.{role.name}.{verdict.value}[{position}]",
-                reason=f"role {role.name!r} {says} {text!r}",
-            ),
-        )
-        for position, text in enumerate(patterns)
-    )
-
-
-def _named_servers(role: Role, allows: Iterable[PatternRule]) -> dict[str, LayerVerdict]:
-    path = f"roles.{role.name}"
-    places = [(server, f"{path}.mcp_servers[{at}]") for at, server in enumerate(role.mcp_servers)]
-    places += [(server, f"{path}.tools.{server}") for server in role.tools]
-    places += [
-        (rule.pattern.literal_server, rule.verdict.rule)
-        for rule in allows
-        if rule.pattern.literal_server is not None
-    ]
-    named: dict[str, LayerVerdict] = {}
-    for server, place in places:
-        verdict = LayerVerdict(
-            layer=Layer.ACCESS,
-            verdict=Verdict.ALLOW,
-            rule=place,
-            reason=f"role {role.name!r} names server {server!r}",
-        )
-        named.setdefault(server, verdict)
-    return named

@@ -1,19 +1,24 @@
-"""A caller's standing: all of a principal that decisions under one snapshot depend on.
+"""A caller's standing: all of a principal that decisions under one snapshot depend on, looked up.
 
 The layers see a standing and never the principal, so that a decision remembered under a standing
-holds for everybody who shares it, and what is not in it can change no answer.
+holds for everybody who shares it, and what is not in it can change no answer. What the layers would
+look up for every tool is looked up here once.
 """
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
-from remit.model.principals import AgentType, Principal, ServerPolicy
-from remit.policy.grants import EVERYBODY, ROLE
-from remit.policy.snapshot import PolicySnapshot
-from remit.policy.toolsets import Audience, audience_of
+from remit.model.decisions import LayerVerdict
+from remit.model.principals import AgentType, ServerPolicy
+from remit.policy.agent_types import AgentTypeRules
+from remit.policy.grants import GrantList
+from remit.policy.role_rules import RoleRules
+from remit.policy.rules import PatternRules
+from remit.policy.toolsets import Audience
 
 
-class Standing(NamedTuple):
-    """What a caller is to the rules of one tenant.
+class Hats(NamedTuple):
+    """What a caller is to the rules of one tenant, by name; who wears the same hats shares them.
 
     Attributes:
         roles: As held, declared or not; reasons name them.
@@ -31,36 +36,28 @@ class Standing(NamedTuple):
     servers: ServerPolicy | None
     subjects: tuple[str, ...]
 
-    def bypasses(self, snapshot: PolicySnapshot) -> bool:
-        """Whether the source's rule for administrators is switched on and means this one (R12)."""
-        return snapshot.admin_bypass and self.servers is not None and self.servers.admin
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Standing:
+    """The rules that a caller's hats stand for. Lists without a rule are left out.
 
-def standing_of(snapshot: PolicySnapshot, principal: Principal) -> Standing:
-    """Return the standing of *principal* under the rules of *snapshot*."""
-    return Standing(
-        principal.tenant,
-        principal.roles,
-        audience_of(principal.user_roles, service=principal.service),
-        principal.agent_type,
-        principal.service,
-        principal.servers,
-        _subjects(snapshot, principal) if snapshot.grants else (),
-    )
-
-
-def _subjects(snapshot: PolicySnapshot, principal: Principal) -> tuple[str, ...]:
-    """Return the subjects that it is and that a grant is about.
-
-    A group counts whether the token names it or the declaration lists the caller in it. A role
-    counts as held: one that is not declared can still be denied something.
+    Attributes:
+        bypasses: Whether the source's rule for administrators is on and means this one (R12).
+        roles: The rules of its roles; an unknown role is nothing (R11).
+        role_denies: What its roles deny.
+        no_role: What the ceiling says when none of its roles allows.
+        type_rules: The rules of its agent type, or None when it is no agent.
+        denies: What grants deny it.
+        allows: What grants allow it, on servers that roles govern.
+        own_allows: The same without those to its roles, which count on no other server.
     """
-    own = principal.subject
-    candidates = (
-        own,
-        *(f"{ROLE}{name}" for name in principal.roles),
-        *(f"group:{name}" for name in principal.groups),
-        *snapshot.memberships.get(own, ()),
-        EVERYBODY,
-    )
-    return tuple(dict.fromkeys(name for name in candidates if name in snapshot.grants))
+
+    hats: Hats
+    bypasses: bool
+    roles: tuple[RoleRules, ...]
+    role_denies: tuple[PatternRules, ...]
+    no_role: LayerVerdict
+    type_rules: AgentTypeRules | None
+    denies: tuple[GrantList, ...]
+    allows: tuple[GrantList, ...]
+    own_allows: tuple[GrantList, ...]

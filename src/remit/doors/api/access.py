@@ -48,6 +48,14 @@ class Caller:
     operation: str
     request_id: str
 
+    def reason(self, given: str) -> str:
+        """Return why, for the record: what the caller says, or what it does.
+
+        Raises:
+            BadCall: That does not do.
+        """
+        return checked_reason(given or self.operation)
+
     def change(self, reason: str, **what: object) -> Change:
         """Return what it asks to be changed, for the record.
 
@@ -60,7 +68,7 @@ class Caller:
             author=self.principal.subject,
             operation=self.operation,
             what=what,
-            reason=checked_reason(reason or self.operation),
+            reason=self.reason(reason),
             revision=self.tenant.policy.revision,
         )
 

@@ -14,7 +14,17 @@ from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
 from remit.calls.ids import new_id
-from remit.doors.api import agents, audit, authority, keys, myself, revisions, roles, servers
+from remit.doors.api import (
+    agents,
+    audit,
+    authority,
+    grants,
+    keys,
+    myself,
+    revisions,
+    roles,
+    servers,
+)
 from remit.doors.api import tenants as tenants_routes
 from remit.doors.api import users as users_routes
 from remit.doors.api.needs import Services
@@ -29,6 +39,7 @@ from remit.doors.api.problems import (
 from remit.doors.asgi import PROBLEM, App, Event, Exchange, HttpRefusal, Receive, Scope, Send
 from remit.doors.credentials import Authenticate, credential_of, principal_of
 from remit.doors.guard import Guard
+from remit.doors.oauth import ProtectedResources
 from remit.errors import RemitError
 
 log = structlog.get_logger(__name__)
@@ -38,6 +49,7 @@ ROUTERS: Final[Sequence[APIRouter]] = (
     tenants_routes.router,
     servers.router,
     roles.router,
+    grants.router,
     users_routes.router,
     keys.router,
     agents.router,
@@ -55,6 +67,7 @@ def build_api(
     *,
     authenticate: Authenticate,
     guard: Guard,
+    resources: ProtectedResources,
     routers: Sequence[APIRouter] = ROUTERS,
 ) -> App:
     """Return what serves `/api/`.
@@ -62,7 +75,7 @@ def build_api(
     Raises:
         TypeError: A route has no rule for who may use it.
     """
-    return _Edge(build_routes(routers), services, authenticate, guard)
+    return _Edge(build_routes(routers), services, authenticate, guard, resources)
 
 
 def build_routes(routers: Sequence[APIRouter] = ROUTERS) -> "Routes":
@@ -108,9 +121,15 @@ class _Edge:
     """What happens to every request before a route is looked for."""
 
     def __init__(
-        self, app: App, services: Services, authenticate: Authenticate, guard: Guard
+        self,
+        app: App,
+        services: Services,
+        authenticate: Authenticate,
+        guard: Guard,
+        resources: ProtectedResources,
     ) -> None:
         self._app = app
+        self._resources = resources
         self._services = services
         self._authenticate = authenticate
         self._guard = guard
@@ -129,6 +148,8 @@ class _Edge:
             await self._app(scope, _replay(body, receive), send_and_note)
         except RemitError as error:
             status, text, headers = encoded(error)
+            if isinstance(error, HttpRefusal):
+                headers = self._resources.headers(exchange, error)
             await exchange.respond(status, text, kind=PROBLEM, headers=headers)
         except Exception:
             log.exception("request failed", path=scope["path"])
@@ -147,7 +168,7 @@ class _Edge:
         if scope["path"] == OPENAPI:
             return b""
         credential = credential_of(exchange)
-        scope["remit.principal"] = await principal_of(self._authenticate, credential)
+        scope["remit.principal"] = await principal_of(self._authenticate, credential, scope["path"])
         scope["remit.services"] = self._services
         body = await exchange.body()
         if body and exchange.method in _WITH_BODY:

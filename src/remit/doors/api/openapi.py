@@ -8,6 +8,7 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 from starlette.routing import BaseRoute
 
+from remit.doors.api import bodies
 from remit.doors.api.access import rule_of
 from remit.doors.api.problems import Complaint, ProblemDocument
 
@@ -71,6 +72,7 @@ def document_of(routes: Iterable[APIRoute], served: Iterable[BaseRoute]) -> dict
         schema = shape.model_json_schema(ref_template=_SCHEMAS + "{model}")
         schema.pop("$defs", None)
         schemas[shape.__name__] = schema
+    schemas |= bodies.schemas()
     schemas.pop("HTTPValidationError", None)
     schemas.pop("ValidationError", None)
     return document
@@ -86,6 +88,10 @@ def _complete(operation: dict[str, Any], rule: str, *, is_reading: bool) -> None
         statuses |= _CHANGING
     if guarded:
         statuses |= _GUARDED
+    body = operation.pop(bodies.BODY, "")
+    if body:
+        schema = {"$ref": _SCHEMAS + body}
+        operation["requestBody"]["content"]["application/json"]["schema"] = schema
     operation[RULE] = rule
     operation["security"] = [{"bearer": []}, {"key": []}]
     operation["responses"] |= {

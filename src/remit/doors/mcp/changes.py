@@ -1,19 +1,25 @@
 """Who is told that the list of tools has changed: the callers whose own list has, and no other."""
 
+import math
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from datetime import datetime
 from enum import Enum, auto
 from typing import Final, Protocol, Self
 
 import anyio
 
 from remit.calls.listing import Listing
-from remit.errors import StorageUnavailable, Unauthenticated
+from remit.calls.record import utc_now
+from remit.errors import Refused, StorageUnavailable
 from remit.model.principals import Principal
 from remit.upstreams.catalogue import Catalogue
 
 KEEP_ALIVE: Final = 15.0
 """Seconds after which a silent stream shows that it is alive, and its credential is asked again."""
+
+LEAST_WAIT: Final = 0.05
+"""Seconds between two askings at the end of a credential, whatever the clocks say."""
 
 MOST_STREAMS: Final = 1024
 """Open streams of one process."""
@@ -74,12 +80,16 @@ class Watch:
     async def wait(self, again: Callable[[], Awaitable[Principal]] | None = None) -> Notice:
         """Return at the next change, at the end, or after a while of neither.
 
+        The end is the credential's, too: it is asked again as soon as its time is over.
+
         Args:
             again: Verifies the caller's credential once more; the stream ends when it no longer
                 holds, or nobody can say whether it does (R17).
         """
-        deadline = anyio.current_time() + self._owner.keep_alive
+        quiet_at = anyio.current_time() + self._owner.keep_alive
         while True:
+            left = math.inf if again is None else self._owner.seconds_left(self.principal)
+            deadline = min(quiet_at, anyio.current_time() + left)
             with anyio.CancelScope(deadline=deadline) as waiting:
                 await self._event.wait()
             if not waiting.cancelled_caught:
@@ -92,7 +102,7 @@ class Watch:
                 self._seen = now
                 return Notice.CHANGED
             # A change that concerns others only goes unsaid, even as a sign of life.
-            if waiting.cancelled_caught:
+            if anyio.current_time() >= quiet_at:
                 return Notice.QUIET
 
     async def _verify(self, again: Callable[[], Awaitable[Principal]] | None) -> None:
@@ -100,7 +110,7 @@ class Watch:
             return
         try:
             self.principal = await again()
-        except (Unauthenticated, StorageUnavailable):
+        except (Refused, StorageUnavailable):
             self._closed = True
 
     def wake(self) -> None:
@@ -134,8 +144,10 @@ class ListChanges:
         *,
         most: int = MOST_STREAMS,
         keep_alive: float = KEEP_ALIVE,
+        now: Callable[[], datetime] = utc_now,
     ) -> None:
         self.listing = listing
+        self._now = now
         self.keep_alive = keep_alive
         self._sources = tuple(sources)
         self._most = most
@@ -153,6 +165,12 @@ class ListChanges:
         watch = Watch(self, principal, scope, legacy=legacy)
         self._watches.add(watch)
         return watch
+
+    def seconds_left(self, principal: Principal) -> float:
+        """Return in how many seconds to ask the credential of *principal* again: at its end."""
+        if principal.expires is None:
+            return math.inf
+        return max((principal.expires - self._now()).total_seconds(), LEAST_WAIT)
 
     def forget(self, watch: Watch) -> None:
         """Free the place of *watch*."""

@@ -29,6 +29,7 @@ from remit.doors.mcp.modern import ModernEra
 from remit.doors.mcp.protocol import McpDoor
 from remit.doors.mcp.requests import Request, identified, refuse
 from remit.doors.mcp.sessions import Sessions
+from remit.doors.oauth import ProtectedResources
 from remit.errors import StorageUnavailable
 
 log = structlog.get_logger(__name__)
@@ -57,8 +58,10 @@ class McpEndpoint:
         sessions: Sessions,
         mirrored: MirroredArguments,
         guard: Guard,
+        resources: ProtectedResources,
     ) -> None:
         self._door = door
+        self._resources = resources
         self._authenticate = authenticate
         self._guard = guard
         self._disconnects = Disconnects()
@@ -83,23 +86,27 @@ class McpEndpoint:
         try:
             await self._serve(exchange)
         except HttpRefusal as refusal:
-            await refuse(exchange, refusal)
+            await self._refuse(exchange, refusal)
         except ClientGone:
             return
         except anyio.get_cancelled_exc_class():
             if exchange.started or not self._is_stopping:
                 raise
             # The server ends calls that outlast its grace; their callers are told, not cut off.
-            await refuse(exchange, HttpRefusal(503, STOPPED))
+            await self._refuse(exchange, HttpRefusal(503, STOPPED))
         except StorageUnavailable:
             log.exception("credential cannot be verified")
-            await refuse(exchange, HttpRefusal(503, "try again later", [(b"retry-after", b"5")]))
+            later = HttpRefusal(503, "try again later", [(b"retry-after", b"5")])
+            await self._refuse(exchange, later)
         except Exception:
             log.exception("request failed", path=scope["path"])
             if exchange.started:
                 raise
             fault = Fault(code=INTERNAL_ERROR, message="Internal error")
             await exchange.respond(500, error_answer(NULL, fault).body)
+
+    async def _refuse(self, exchange: Exchange, refusal: HttpRefusal) -> None:
+        await refuse(exchange, refusal, self._resources.headers(exchange, refusal))
 
     async def _serve(self, exchange: Exchange) -> None:
         self._guard.check(exchange)

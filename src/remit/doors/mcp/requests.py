@@ -7,7 +7,7 @@ from typing import Final
 from mcp_types import INVALID_REQUEST
 
 from remit.doors.asgi import JSON, Exchange, Headers, HttpRefusal
-from remit.doors.credentials import Authenticate, principal_of
+from remit.doors.credentials import Authenticate, admitted, principal_of
 from remit.doors.mcp.answers import Answer, error_answer
 from remit.doors.mcp.envelope import NULL, Fault
 from remit.doors.mcp.sse import KIND as EVENTS
@@ -64,9 +64,9 @@ class Request:
         """Return who the credential stands for now.
 
         Raises:
-            Unauthenticated: It holds no longer.
+            Refused: It opens this endpoint no longer.
         """
-        return await self.authenticate(self.credential)
+        return await admitted(self.authenticate, self.credential, self.exchange.scope["path"])
 
     async def respond(self, answer: Answer, *, status: int = OK, headers: Headers = ()) -> None:
         """Send one whole message, as an event only to a client that takes nothing else."""
@@ -86,19 +86,19 @@ async def identified(
     """Return the request with its sender.
 
     Raises:
-        HttpRefusal: Nobody that is known (401).
+        NotAdmitted: As `principal_of` says.
     """
     return Request(
         exchange=exchange,
         authenticate=authenticate,
         credential=credential,
-        principal=await principal_of(authenticate, credential),
+        principal=await principal_of(authenticate, credential, exchange.scope["path"]),
         scope=scope,
         accepted=Accepted.of(exchange),
     )
 
 
-async def refuse(exchange: Exchange, refusal: HttpRefusal) -> None:
+async def refuse(exchange: Exchange, refusal: HttpRefusal, headers: Headers) -> None:
     """Send what HTTP alone refuses, worded so that MCP clients show it to their user."""
     fault = Fault(code=INVALID_REQUEST, message=str(refusal))
-    await exchange.respond(refusal.status, error_answer(NULL, fault).body, headers=refusal.headers)
+    await exchange.respond(refusal.status, error_answer(NULL, fault).body, headers=headers)

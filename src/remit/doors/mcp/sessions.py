@@ -2,8 +2,9 @@
 
     {revision}.{issued, hex seconds}.{nonce}.{seal}
 
-The seal binds the id to the caller and the endpoint, so an id alone opens nothing, and a stolen
-one is unknown. A session grants nothing either: every request brings its own credential.
+The seal binds the id to issuer, subject and endpoint, so an id alone opens nothing, and another
+caller's is unknown; a caller whose key was rotated keeps its own. A session grants nothing either:
+every request brings its own credential.
 """
 
 import base64
@@ -87,6 +88,8 @@ class Sessions:
             self._ended.popitem(last=False)
 
     def _seal(self, body: str, principal: Principal, scope: str | None) -> str:
-        bound = msgspec.json.encode([body, principal.subject, principal.tenant, scope])
+        bound = msgspec.json.encode(
+            [body, principal.issuer, principal.subject, principal.tenant, scope]
+        )
         digest = hmac.new(self._key, bound, hashlib.sha256).digest()
         return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()

@@ -1,0 +1,52 @@
+"""Where a token may come in: what its `aud` says, held against what its issuer's entry says.
+
+A declared audience stands for the whole gateway: a token that holds it opens every endpoint. If it
+is the address of an endpoint (it ends in `/mcp`, `/mcp/git` or the like), the endpoints below it
+are audiences as well, without being declared: `aud: …/mcp/git` opens `/mcp/git`, and no other
+(RFC 8707; MCP 2026-07-28, authorization).
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final, cast
+
+from remit.identity.tokens import CredentialRefused
+
+_NAME: Final = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}"
+_ENDPOINT: Final = re.compile(rf"https?://[^/?#\s]+(?:/[^?#\s]*?)??(/mcp(?:/{_NAME}){{0,2}})")
+"""The address of an endpoint, and the path by which we know it."""
+
+_ROOT: Final = "/mcp"
+
+
+def endpoints_of(claim: object, declared: Sequence[str]) -> tuple[str, ...]:
+    """Return the endpoints that `aud` opens, sorted; empty for all of them.
+
+    Raises:
+        CredentialRefused: It holds nothing that is meant for this gateway.
+    """
+    held = cast("Sequence[object]", claim) if isinstance(claim, list) else [claim]
+    opened: set[str] = set()
+    for audience in held:
+        if isinstance(audience, str):
+            opened.update(_opened(audience, declared))
+    if not opened:
+        raise CredentialRefused("meant for another audience")
+    return () if _ROOT in opened else tuple(sorted(opened))
+
+
+def _opened(audience: str, declared: Sequence[str]) -> Iterator[str]:
+    """Give the endpoint that *audience* opens; `/mcp` stands for everything."""
+    found = _ENDPOINT.fullmatch(audience)
+    if found is None:
+        if audience in declared:
+            yield _ROOT
+        return
+    # The audience itself may be declared, or the address of an endpoint around it.
+    around, path = audience, found[1]
+    before = len(audience) - len(path)
+    while len(around) > before:
+        if around in declared:
+            yield path
+            return
+        around = around.rpartition("/")[0]
