@@ -144,7 +144,7 @@ def declare(config: Path, **audit: int) -> None:
 
 def test_what_is_beyond_retention_goes_and_a_signed_marker_is_reported(config: Path) -> None:
     record(config, *(sample_event(number) for number in range(30)))
-    assert "nothing goes: neither" in remit(config, "prune")
+    assert "nothing is removed: neither" in remit(config, "prune")
     declare(config, retention_rows=10)
 
     assert remit(config, "prune").startswith("marker 1: 20 rows up to number 20 removed ")
