@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Literal, TextIO
@@ -10,12 +11,13 @@ import anyio
 import typer
 
 from remit.admin.audit_rows import Form, audit_entry, exported, report_entry
-from remit.app import Installation, open_installation, record_seal
+from remit.app.installation import Installation, open_installation, record_seal
 from remit.cli.exporting import open_sink
 from remit.cli.output import (
     EXIT_NO,
     ConfigFlag,
     JsonFlag,
+    TenantFlag,
     as_rows,
     counted,
     print_json,
@@ -24,7 +26,6 @@ from remit.cli.output import (
 )
 from remit.model.calls import OutcomeKind
 from remit.model.events import AuditEvent, AuditQuery
-from remit.model.principals import DEFAULT_TENANT
 from remit.model.retention import Cut, Retention
 from remit.settings import Settings
 from remit.storage.audit import AuditLog, open_audit
@@ -86,11 +87,12 @@ def search(
     text: TextFlag = None,
     limit: Annotated[int, typer.Option("--limit", min=1, max=100_000, help="Rows.")] = 100,
     config: ConfigFlag = None,
+    tenant: TenantFlag = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Show calls, newest first: one row each, refused ones too."""
     query = AuditQuery(
-        tenant=DEFAULT_TENANT,
+        tenant="",
         principal=principal,
         server=server,
         tool=tool,
@@ -103,7 +105,7 @@ def search(
         text=text,
         limit=limit,
     )
-    events = run(lambda: _search(Settings.read(config), query))
+    events = run(lambda: _search(Settings.read(config, tenant=tenant), query))
     _print(events, as_json=as_json)
 
 
@@ -130,10 +132,11 @@ def export(
         int | None, typer.Option("--limit", min=1, help="Rows; all of them unless given.")
     ] = None,
     config: ConfigFlag = None,
+    tenant: TenantFlag = None,
 ) -> None:
     """Write every call that matches, newest first, however many there are."""
     query = AuditQuery(
-        tenant=DEFAULT_TENANT,
+        tenant="",
         principal=principal,
         server=server,
         tool=tool,
@@ -145,7 +148,7 @@ def export(
         until=_utc(until),
         text=text,
     )
-    settings = Settings.read(config)
+    settings = Settings.read(config, tenant=tenant)
     with open_sink(output) as sink:
         written = run(lambda: _export(settings, query, limit, form, sink))
     if output is not None:
@@ -161,6 +164,7 @@ def verify(
         ),
     ] = None,
     config: ConfigFlag = None,
+    tenant: TenantFlag = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Say whether every row is as it was written, in its place, and none is gone.
@@ -168,7 +172,7 @@ def verify(
     Rows that retention removed have a signed marker in their place. Exit status 1 if a row or a
     marker does not hold; it is named.
     """
-    report = run(lambda: _verified(Settings.read(config), keys or ()))
+    report = run(lambda: _verified(Settings.read(config, tenant=tenant), keys or ()))
     broken = report.broken
     if as_json:
         print_json(report_entry(report))
@@ -185,12 +189,14 @@ def verify(
 
 
 @audit_app.command("prune")
-def prune_record(config: ConfigFlag = None, as_json: JsonFlag = False) -> None:
+def prune_record(
+    config: ConfigFlag = None, tenant: TenantFlag = None, as_json: JsonFlag = False
+) -> None:
     """Remove what `audit.retention_days` and `audit.retention_rows` let go, now.
 
     `remit serve` does so once an hour. A signed marker stays in the place of what is gone.
     """
-    retention, cut = run(lambda: _pruned(Settings.read(config)))
+    retention, cut = run(lambda: _pruned(Settings.read(config, tenant=tenant)))
     if as_json:
         print_json({"removed": 0 if cut is None else cut.removed})
     elif not retention.reason:
@@ -217,10 +223,11 @@ def tail(
     lines: Annotated[int, typer.Option("--lines", "-n", min=1, max=10_000, help="How many.")] = 20,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until Ctrl-C.")] = False,
     config: ConfigFlag = None,
+    tenant: TenantFlag = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Show the last calls, oldest first."""
-    settings = Settings.read(config)
+    settings = Settings.read(config, tenant=tenant)
     try:
         run(lambda: _tail(settings, lines, follow=follow, as_json=as_json))
     except KeyboardInterrupt:
@@ -228,12 +235,15 @@ def tail(
 
 
 @asynccontextmanager
-async def _open(settings: Settings, keys: Sequence[Path] = ()) -> AsyncGenerator[AuditLog]:
+async def _open(
+    settings: Settings, keys: Sequence[Path] = ()
+) -> AsyncGenerator[tuple[AuditLog, str]]:
+    """Give the record, and the name of the tenant that is meant."""
     async with (
         open_installation(settings, author="") as installation,
         _open_beside(installation, keys) as audit,
     ):
-        yield audit
+        yield audit, installation.tenant.name
 
 
 def _open_beside(
@@ -249,15 +259,16 @@ def _open_beside(
 
 
 async def _search(settings: Settings, query: AuditQuery) -> Sequence[AuditEvent]:
-    async with _open(settings) as audit:
-        return await audit.search(query)
+    async with _open(settings) as (audit, tenant):
+        return await audit.search(replace(query, tenant=tenant))
 
 
 async def _export(
     settings: Settings, query: AuditQuery, limit: int | None, form: Form, sink: TextIO
 ) -> int:
     written = 0
-    async with _open(settings) as audit:
+    async with _open(settings) as (audit, tenant):
+        query = replace(query, tenant=tenant)
         async for rows, text in exported(audit, query, form, limit=limit):
             sink.write(text)
             written += rows
@@ -265,22 +276,22 @@ async def _export(
 
 
 async def _verified(settings: Settings, keys: Sequence[Path]) -> ChainReport:
-    async with _open(settings, keys) as audit:
-        return await audit.verify(DEFAULT_TENANT)
+    async with _open(settings, keys) as (audit, tenant):
+        return await audit.verify(tenant)
 
 
 async def _pruned(settings: Settings) -> tuple[Retention, Cut | None]:
     async with open_installation(settings, author="") as installation:
         retention = installation.policy.declaration.audit.retention
         async with _open_beside(installation) as audit:
-            now = datetime.now(UTC)
-            return retention, await audit.prune(DEFAULT_TENANT, retention, author="cli", now=now)
+            tenant, now = installation.tenant.name, datetime.now(UTC)
+            return retention, await audit.prune(tenant, retention, author="cli", now=now)
 
 
 async def _tail(settings: Settings, lines: int, *, follow: bool, as_json: bool) -> None:
-    async with _open(settings) as audit:
+    async with _open(settings) as (audit, tenant):
         most = max(lines, MOST_BETWEEN) if follow else lines
-        query = AuditQuery(tenant=DEFAULT_TENANT, limit=most)
+        query = AuditQuery(tenant=tenant, limit=most)
         latest = await audit.search(query)
         _print(latest[:lines][::-1], as_json=as_json)
         while follow:
