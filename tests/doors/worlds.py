@@ -30,6 +30,7 @@ from remit.calls.record import Recorder
 from remit.calls.validate import Validator
 from remit.doors.addresses import Addresses
 from remit.doors.guard import Guard
+from remit.doors.heads import BoundedHttp
 from remit.doors.http import create_app
 from remit.doors.mcp.changes import CatalogueChanges, ListChanges
 from remit.doors.mcp.http import McpEndpoint
@@ -273,7 +274,7 @@ async def serving(world: World) -> AsyncGenerator[str]:
         port=0,
         log_config=None,
         access_log=False,
-        http="httptools",
+        http=BoundedHttp,
         proxy_headers=False,  # as `remit serve` has it: uvicorn believes any local peer
         timeout_graceful_shutdown=5,
     )

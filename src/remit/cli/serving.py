@@ -13,6 +13,7 @@ import uvicorn
 from anyio.abc import TaskStatus
 
 from remit.app import Gateway, build_http_doors
+from remit.doors.heads import BoundedHttp
 from remit.doors.server import HttpServer
 from remit.errors import StartupError
 
@@ -72,7 +73,7 @@ def build_server(gateway: Gateway, listener: socket.socket) -> HttpServer:
     doors = build_http_doors(gateway, loopback=loopback)
     config = uvicorn.Config(
         doors.app,
-        http="httptools",
+        http=BoundedHttp,
         ws="none",
         access_log=False,
         log_config=None,
