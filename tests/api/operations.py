@@ -16,7 +16,7 @@ class Example:
     """What to send, and what comes back.
 
     Attributes:
-        path: Below `/api/v1`.
+        path: Below `/api/v1`, or whole.
     """
 
     path: str
@@ -43,6 +43,60 @@ def disabled_user(api: Api) -> str:
     return name
 
 
+PROJECT = "/api/projects/default/mcp"
+
+
+def with_project_key(api: Api) -> Example:
+    assert api.send("POST", f"{PROJECT}/agent-key/regenerate").status_code == 200
+    return Example(path=f"{PROJECT}/agent-key")
+
+
+def entry() -> dict[str, object]:
+    """Return a server that cannot run, under a name of its own."""
+    return {"name": f"s{uuid4().hex[:8]}", "command": "no-such-program", "enabled": False}
+
+
+def new_server(api: Api) -> str:
+    """Declare a server that nobody else needs; return its name."""
+    made = entry()
+    assert api.send("POST", "/servers", body=made).status_code == 201
+    return str(made["name"])
+
+
+def new_role(api: Api) -> str:
+    """Declare a role that nobody else needs; return its name."""
+    name = f"r{uuid4().hex[:8]}"
+    assert api.send("POST", "/roles", body={"name": name, "allow": ["tools/*"]}).status_code == 201
+    return name
+
+
+def grant() -> dict[str, str]:
+    return {"user": str(uuid4()), "effect": "deny", "server": "tools"}
+
+
+def new_grant(api: Api) -> str:
+    """Declare a grant that nobody else needs; return its id."""
+    made = api.send("POST", "/grants", body=grant())
+    assert made.status_code == 201, made.text
+    return made.json()["name"]
+
+
+def guarded(make: Callable[[Api], str], path: str, body: Any = None) -> Callable[[Api], Example]:
+    """Return what changes something of its own, with the present state in view."""
+
+    def example(api: Api) -> Example:
+        name = make(api)
+        headers = {"If-Match": api.tag("/declaration")}
+        return Example(path=f"{path}/{name}", body=body, headers=headers)
+
+    return example
+
+
+def the_same_declaration(api: Api) -> Example:
+    document = api.get("/declaration")
+    return Example(path="/declaration", body=document, headers={"If-Match": "*"})
+
+
 EXAMPLES: Mapping[str, Callable[[Api], Example]] = {
     "me.get": plain("/me"),
     "me.tools": plain("/me/tools"),
@@ -52,6 +106,26 @@ EXAMPLES: Mapping[str, Callable[[Api], Example]] = {
     "servers.get": plain("/servers/tools"),
     "roles.list": plain("/roles"),
     "roles.get": plain(f"/roles/{ROLE}"),
+    "servers.create": lambda _: Example(path="/servers", body=entry(), status=201),
+    "servers.replace": guarded(new_server, "/servers", {"command": "other", "enabled": False}),
+    "servers.change": guarded(new_server, "/servers", {"description": "changed"}),
+    "servers.remove": guarded(new_server, "/servers"),
+    "servers.enable": lambda api: Example(path=f"/servers/{new_server(api)}/enable"),
+    "servers.disable": lambda api: Example(path=f"/servers/{new_server(api)}/disable"),
+    "servers.test": plain("/servers/tools/test"),
+    "servers.restart": lambda api: Example(path=f"/servers/{new_server(api)}/restart"),
+    "roles.create": lambda _: Example(path="/roles", body={"name": str(uuid4())}, status=201),
+    "roles.replace": guarded(new_role, "/roles", {"allow": ["tools/rest"]}),
+    "roles.change": guarded(new_role, "/roles", {"deny": ["tools/rest"]}),
+    "roles.remove": guarded(new_role, "/roles"),
+    "grants.list": plain("/grants"),
+    "grants.get": lambda api: Example(path=f"/grants/{new_grant(api)}"),
+    "grants.create": lambda _: Example(path="/grants", body=grant(), status=201),
+    "grants.replace": guarded(new_grant, "/grants", grant()),
+    "grants.remove": guarded(new_grant, "/grants"),
+    "declaration.export": plain("/declaration"),
+    "declaration.apply": the_same_declaration,
+    "revisions.rollback": plain("/revisions/1/rollback", dry_run="true"),
     "users.list": plain("/users"),
     "users.get": plain("/users/ann"),
     "users.disable": lambda _: Example(path=f"/users/{uuid4()}/disable"),
@@ -82,4 +156,11 @@ EXAMPLES: Mapping[str, Callable[[Api], Example]] = {
     "audit.search": plain("/audit"),
     "audit.verify": plain("/audit/verify"),
     "audit.export": plain("/audit/export"),
+    "projects.config": plain(f"{PROJECT}/config"),
+    "projects.configure": lambda _: Example(
+        path=f"{PROJECT}/config", body={"addQueryTools": False}
+    ),
+    "projects.agent_key": plain(f"{PROJECT}/agent-key"),
+    "projects.regenerate_agent_key": plain(f"{PROJECT}/agent-key/regenerate"),
+    "projects.revoke_agent_key": with_project_key,
 }

@@ -10,7 +10,10 @@ import pytest
 from anyio.abc import SocketStream
 from tests.doors.worlds import Wire, initialize
 
-from remit.doors.heads import LARGEST_HEAD
+from remit.doors.protocol import LARGEST_HEAD
+
+pytestmark = pytest.mark.parametrize("files_url", ["the short way"], indirect=True)
+"""The bound is the protocol's own, which the other way of these tests has not."""
 
 BODY = json.dumps(initialize()).encode()
 

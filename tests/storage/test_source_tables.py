@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Row, inspect, text
 
-from remit.model.events import AuditEvent, EventKind
+from remit.model.events import ADMINISTRATION, AuditEvent, EventKind
 from remit.storage.audit import open_audit
 from remit.storage.database import Database
 from remit.storage.revisions import Revisions
@@ -190,3 +190,17 @@ async def test_a_declaration_without_roles_has_no_grants(database: Database) -> 
 
 def _document(**tools: list[str]) -> dict[str, object]:
     return {"roles": {"dev": {"tools": tools}}}
+
+
+async def test_a_change_of_an_administrator_is_no_call(database: Database, tmp_path: Path) -> None:
+    # R28: one stream, of which the view shows the calls
+    await _record(
+        database,
+        tmp_path,
+        sample_event(1),
+        sample_event(2, server=ADMINISTRATION, tool="keys.create", call_id="change"),
+    )
+
+    assert [row.tool for row in await _rows(database, "SELECT * FROM tool_execution_logs")] == [
+        "git_status"
+    ]

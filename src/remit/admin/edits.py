@@ -225,6 +225,21 @@ def set_toolset_options(options: Mapping[str, bool]) -> Edit:
     return edit
 
 
+def become(document: Document) -> Edit:
+    """Make the whole document another one; a server's masked secrets keep the values they have."""
+
+    def edit(stored: Document) -> Document:
+        new = _sound(spell(document, {}, ""))
+        declared, known = entries(new, Kind.SERVER), entries(stored, Kind.SERVER)
+        servers = {
+            name: restored(_mapping(entry), _mapping(known[name])) if name in known else entry
+            for name, entry in declared.items()
+        }
+        return {**new, Kind.SERVER.value: servers} if servers else new
+
+    return edit
+
+
 def _with(document: Document, kind: Kind, name: str, entry: Entry) -> Document:
     return {**document, kind.value: {**entries(document, kind), name: entry}}
 

@@ -114,6 +114,25 @@ class ServerState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ServerTrial:
+    """What came of one attempt at a server; for people, never a secret's value.
+
+    Attributes:
+        reason: Why it could not be used, one line; empty when it could.
+        protocol: The MCP revision that it speaks, or empty.
+        tools: Its own names of what it offers.
+        notes: What would be left out of its list, or looks odd about it.
+        ms: Milliseconds that it took.
+    """
+
+    reason: str = ""
+    protocol: str = ""
+    tools: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    ms: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ServerStatus:
     """A server's state for people: never a secret's value.
 

@@ -9,9 +9,9 @@ from dataclasses import replace
 
 import anyio
 
-from remit.errors import UpstreamUnavailable
+from remit.errors import NotFound, UpstreamUnavailable
 from remit.model.principals import Principal
-from remit.model.servers import ServerConfig, ServerStatus
+from remit.model.servers import ServerConfig, ServerStatus, ServerTrial
 from remit.model.tools import ToolId
 from remit.upstreams.background import open_background
 from remit.upstreams.catalogue import Catalogue
@@ -53,10 +53,14 @@ class Fleet:
         Args:
             servers: By name, in the order of the declaration.
         """
+        self._take(servers)
+
+    def _take(self, servers: Mapping[str, ServerConfig], anew: str = "") -> None:
         before, kept = self.upstreams, dict[str, Upstream]()
         for name, config in servers.items():
             upstream, known = before.get(name), self._servers.get(name)
-            if upstream is None or known is None or _reach(known) != _reach(config):
+            stays = known is not None and _reach(known) == _reach(config) and name != anew
+            if upstream is None or not stays:
                 upstream = Upstream(config, self._around, on_change=self._swap)
                 self._around.tasks.start_soon(upstream.run)
             kept[name] = upstream
@@ -78,6 +82,27 @@ class Fleet:
         while self._catalogue.version <= version:
             await self._swapped.wait()
         return self._catalogue
+
+    def restart(self, name: str) -> None:
+        """Connect to a server anew; calls under way may end on the old connection.
+
+        Raises:
+            NotFound: There is none of that name.
+        """
+        if name not in self.upstreams:
+            raise NotFound(f"there is no server {name[:80]!r}")
+        self._take(self._servers, anew=name)
+
+    async def try_out(self, name: str) -> ServerTrial:
+        """Connect to a server beside what is connected, list its tools, and leave it again.
+
+        Raises:
+            NotFound: There is none of that name.
+        """
+        upstream = self.upstreams.get(name)
+        if upstream is None:
+            raise NotFound(f"there is no server {name[:80]!r}")
+        return await upstream.try_out()
 
     def statuses(self) -> Sequence[ServerStatus]:
         """Return where every server stands, in the order of the declaration."""

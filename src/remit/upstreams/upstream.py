@@ -10,6 +10,7 @@ retired:  no longer declared so; calls under way end, and then every connection 
 import math
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Final, Never
 
@@ -23,7 +24,7 @@ from remit.errors import (
     UpstreamUnavailable,
 )
 from remit.model.principals import Principal
-from remit.model.servers import ServerConfig, ServerState, ServerStatus, Transport
+from remit.model.servers import ServerConfig, ServerState, ServerStatus, ServerTrial, Transport
 from remit.upstreams.connection import Connection, open_connection
 from remit.upstreams.deadline import Deadline
 from remit.upstreams.environment import MissingVariable, resolve
@@ -90,6 +91,41 @@ class Upstream:
             stderr_tail=transcript.tail,
             notes=tuple(transcript.redacted(note) for note in notes if note),
         )
+
+    async def try_out(self) -> ServerTrial:
+        """Connect beside what is connected, list the tools, and leave again.
+
+        A server that is disabled is tried, too; one that may not be started (R30) is not.
+        """
+        began = anyio.current_time()
+        trial = await self._trial()
+        trial = replace(trial, ms=(anyio.current_time() - began) * 1000)
+        if self._transcript is None:
+            return trial
+        shown = self._transcript.redacted
+        return replace(
+            trial, reason=shown(trial.reason), notes=tuple(shown(note) for note in trial.notes)
+        )
+
+    async def _trial(self) -> ServerTrial:
+        if not self._config.allow_unclaimed:
+            refusal = self._around.unclaimed(self._config)
+            if refusal is not None:
+                return ServerTrial(reason=refusal)
+        found: list[Offer] = []
+
+        async def read(session: Session) -> None:
+            found.append(await self._read_offer(session))
+
+        try:
+            async with self._around.slots, self._open(Signals(), read) as connection:
+                return ServerTrial(
+                    protocol=connection.session.era.version,
+                    tools=tuple(tool.id.name for tool in found[0].tools),
+                    notes=found[0].notes,
+                )
+        except (MissingVariable, UpstreamError) as error:
+            return ServerTrial(reason=str(error))
 
     async def run(self) -> None:
         """Keep the server connected until retired, or until it is clear that it cannot be."""

@@ -14,7 +14,7 @@ from remit.admin.revisions import RevisionStore
 from remit.model.declaration import Declaration
 from remit.model.events import AuditEvent, AuditQuery
 from remit.model.principals import Principal
-from remit.model.servers import ServerStatus
+from remit.model.servers import ServerStatus, ServerTrial
 from remit.model.tools import Tool, ToolId
 from remit.policy.snapshot import PolicySnapshot
 from remit.storage.chain import ChainReport
@@ -76,6 +76,22 @@ class Servers(Protocol):
 
     def statuses(self) -> Sequence[ServerStatus]:
         """Return where every server stands, in the order of the declaration."""
+        ...
+
+    async def try_out(self, name: str) -> ServerTrial:
+        """Connect to a server beside what is connected, and leave it again.
+
+        Raises:
+            NotFound: There is none of that name.
+        """
+        ...
+
+    def restart(self, name: str) -> None:
+        """Connect to a server anew.
+
+        Raises:
+            NotFound: There is none of that name.
+        """
         ...
 
 

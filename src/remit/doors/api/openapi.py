@@ -8,7 +8,9 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 from starlette.routing import BaseRoute
 
+from remit.doors.api import bodies
 from remit.doors.api.access import rule_of
+from remit.doors.api.envelope import PROJECTS
 from remit.doors.api.problems import Complaint, ProblemDocument
 
 PREFIX: Final = "/api/v1"
@@ -47,7 +49,7 @@ def document_of(routes: Iterable[APIRoute], served: Iterable[BaseRoute]) -> dict
     """Return the whole document.
 
     Args:
-        routes: As they are declared, below `PREFIX`.
+        routes: As they are declared.
         served: What the application has made of them.
 
     Raises:
@@ -61,7 +63,7 @@ def document_of(routes: Iterable[APIRoute], served: Iterable[BaseRoute]) -> dict
     )
     for route in routes:
         for method in route.methods or ():
-            operation = document["paths"][PREFIX + route.path_format][method.lower()]
+            operation = document["paths"][path_of(route.path_format)][method.lower()]
             _complete(operation, rule_of(route), is_reading=method == "GET")
     components = document.setdefault("components", {})
     components["securitySchemes"] = _SCHEMES
@@ -71,9 +73,15 @@ def document_of(routes: Iterable[APIRoute], served: Iterable[BaseRoute]) -> dict
         schema = shape.model_json_schema(ref_template=_SCHEMAS + "{model}")
         schema.pop("$defs", None)
         schemas[shape.__name__] = schema
+    schemas |= bodies.schemas()
     schemas.pop("HTTPValidationError", None)
     schemas.pop("ValidationError", None)
     return document
+
+
+def path_of(declared: str) -> str:
+    """Return the whole path of a route or router: below `PREFIX`, but for those of projects."""
+    return declared if declared.startswith(f"{PROJECTS}/") else PREFIX + declared
 
 
 def _complete(operation: dict[str, Any], rule: str, *, is_reading: bool) -> None:
@@ -86,6 +94,10 @@ def _complete(operation: dict[str, Any], rule: str, *, is_reading: bool) -> None
         statuses |= _CHANGING
     if guarded:
         statuses |= _GUARDED
+    body = operation.pop(bodies.BODY, "")
+    if body:
+        schema = {"$ref": _SCHEMAS + body}
+        operation["requestBody"]["content"]["application/json"]["schema"] = schema
     operation[RULE] = rule
     operation["security"] = [{"bearer": []}, {"key": []}]
     operation["responses"] |= {

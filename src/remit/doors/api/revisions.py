@@ -1,16 +1,28 @@
 """The declaration's life: its revisions, what each changed, and making one the current one."""
 
+import json
 from datetime import datetime
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Query, Response
 from pydantic import BaseModel, Field
 
+from remit.admin.edits import become
+from remit.admin.masking import masked
 from remit.admin.plans import Difference, difference_between
-from remit.admin.revisions import parse_revision
-from remit.doors.api.access import ByAdministrator
+from remit.admin.revisions import as_yaml, parse_revision
+from remit.doors.api.access import ByAdministrator, Reason
+from remit.doors.api.bodies import BODY, JsonObject
+from remit.doors.api.editing import (
+    AuthorityChangeShape,
+    DocumentChangeShape,
+    DryRun,
+    EditedShape,
+    edit,
+    expected_revision,
+)
 from remit.doors.api.paging import Cursor, Limit, Page, cut
-from remit.doors.api.preconditions import revision_tag
+from remit.doors.api.preconditions import IfMatch, revision_tag
 from remit.model.revisions import Revision
 
 router = APIRouter(tags=["revisions"])
@@ -41,24 +53,6 @@ class RevisionShape(BaseModel):
         )
 
 
-class DocumentChangeShape(BaseModel):
-    """A place at which two declarations differ."""
-
-    path: str
-    kind: Literal["added", "removed", "changed"]
-    value: str
-
-
-class AuthorityChangeShape(BaseModel):
-    """A caller that may use a tool under one declaration and not under the other."""
-
-    subject: str
-    tool: str
-    change: Literal["gains", "loses"]
-    rule: str
-    reason: str
-
-
 class DifferenceShape(BaseModel):
     """How two declarations differ, and who gains or loses which tool by that."""
 
@@ -68,7 +62,10 @@ class DifferenceShape(BaseModel):
     @classmethod
     def of(cls, difference: Difference) -> "DifferenceShape":
         """Show a difference."""
-        return cls.model_validate(difference.to_json())
+        return cls(
+            changes=[DocumentChangeShape.of(one) for one in difference.changes],
+            authority=[AuthorityChangeShape.of(one) for one in difference.authority],
+        )
 
 
 @router.get("/revisions", operation_id="revisions.list")
@@ -110,6 +107,84 @@ async def diff(
         seen=by.tenant.known_tools(),
     )
     return DifferenceShape.of(difference)
+
+
+@router.post("/revisions/{number}/rollback", operation_id="revisions.rollback")
+async def roll_back(
+    by: ByAdministrator,
+    number: Number,
+    response: Response,
+    dry_run: DryRun = False,
+    reason: Reason = "",
+) -> EditedShape:
+    """Make what a revision says the current revision again, as a new one."""
+    old = await by.services.revisions.get_revision(by.tenant.key, number)
+    return await edit(
+        by,
+        lambda _: old.document,
+        f"revision {number}",
+        response,
+        reason=reason or f"rollback to revision {number}",
+        dry_run=dry_run,
+    )
+
+
+@router.get(
+    "/declaration",
+    operation_id="declaration.export",
+    response_class=Response,
+    responses={
+        200: {
+            "description": "The document; values of secrets that stand in it in clear are masked.",
+            "content": {
+                "application/json": {"schema": {"type": "object"}},
+                "application/yaml": {"schema": {"type": "string"}},
+            },
+        }
+    },
+)
+async def export(
+    by: ByAdministrator,
+    form: Annotated[Literal["json", "yaml"], Query(alias="format")] = "json",
+    revision: Annotated[
+        int | None,
+        Query(ge=1, le=LARGEST_NUMBER, description="Which; the current one if none."),
+    ] = None,
+) -> Response:
+    """Return what is declared; sent back, what is masked keeps the value that it has."""
+    number, document = await by.services.editor.current(by.tenant.key)
+    if revision is not None:
+        one = await by.services.revisions.get_revision(by.tenant.key, revision)
+        number, document = one.number, one.document
+    shown = masked(document)
+    return Response(
+        json.dumps(shown) if form == "json" else as_yaml(shown),
+        media_type=f"application/{form}",
+        headers={"ETag": revision_tag(number)},
+    )
+
+
+@router.put("/declaration", operation_id="declaration.apply", openapi_extra={BODY: "Declaration"})
+async def apply(
+    by: ByAdministrator,
+    document: JsonObject,
+    response: Response,
+    *,
+    if_match: IfMatch = None,
+    dry_run: DryRun = False,
+    reason: Reason = "",
+) -> EditedShape:
+    """Make a whole document the declaration; one that is not valid changes nothing."""
+    expected = await expected_revision(by, if_match)
+    return await edit(
+        by,
+        become(document),
+        "declaration",
+        response,
+        reason=reason,
+        dry_run=dry_run,
+        expected=expected,
+    )
 
 
 def _place(revision: Revision) -> str:

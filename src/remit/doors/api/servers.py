@@ -1,15 +1,19 @@
 """The servers behind a tenant: where they stand, and what can be done about it."""
 
-from typing import Literal
+from typing import Any, Literal
 
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
-from remit.doors.api.access import Administrator, ByAdministrator
+from remit.admin.edits import Kind, add, get_entry, merge, remove, replace, switch_server
+from remit.admin.masking import masked_server
+from remit.doors.api.access import Administrator, ByAdministrator, Reason
+from remit.doors.api.bodies import BODY, JsonObject, named
+from remit.doors.api.editing import DryRun, EditedShape, edit, expected_revision
 from remit.doors.api.paging import Cursor, Limit, Page, cut
-from remit.doors.api.preconditions import revision_tag
+from remit.doors.api.preconditions import IfMatch, revision_tag
 from remit.errors import NotFound
-from remit.model.servers import ServerConfig, ServerStatus
+from remit.model.servers import ServerConfig, ServerStatus, ServerTrial
 
 router = APIRouter(tags=["servers"])
 
@@ -47,6 +51,35 @@ class ServerShape(BaseModel):
         )
 
 
+class DeclaredServerShape(ServerShape):
+    """A server with its own entry of the declaration."""
+
+    declared: dict[str, Any] = Field(description="Its entry; secrets in clear are masked.")
+
+
+class TrialShape(BaseModel):
+    """What came of an attempt at a server."""
+
+    ok: bool
+    reason: str = Field(description="Why it could not be used; empty when it could.")
+    protocol: str = Field(description="The revision of MCP that it speaks, or empty.")
+    tools: list[str] = Field(description="Its own names of what it offers.")
+    notes: list[str] = Field(description="What would be left out of its list, or looks odd.")
+    ms: float
+
+    @classmethod
+    def of(cls, trial: ServerTrial) -> "TrialShape":
+        """Show a trial."""
+        return cls(
+            ok=not trial.reason,
+            reason=trial.reason,
+            protocol=trial.protocol,
+            tools=list(trial.tools),
+            notes=list(trial.notes),
+            ms=round(trial.ms, 1),
+        )
+
+
 @router.get("/servers", operation_id="servers.list")
 async def list_servers(
     by: ByAdministrator, response: Response, limit: Limit = 100, cursor: Cursor = None
@@ -63,9 +96,127 @@ async def list_servers(
 
 
 @router.get("/servers/{name:path}", operation_id="servers.get")
-async def get_server(by: ByAdministrator, name: str, response: Response) -> ServerShape:
-    """Show one server."""
-    response.headers["ETag"] = revision_tag(by.tenant.policy.revision)
+async def get_server(by: ByAdministrator, name: str, response: Response) -> DeclaredServerShape:
+    """Show one server, and what is declared of it."""
+    policy = by.tenant.policy
+    response.headers["ETag"] = revision_tag(policy.revision)
+    shown = shown_server(by, name)
+    entry = masked_server(get_entry(policy.declaration.document, Kind.SERVER, name))
+    return DeclaredServerShape(**shown.model_dump(), declared=entry)
+
+
+@router.post(
+    "/servers", operation_id="servers.create", status_code=201, openapi_extra={BODY: "NewServer"}
+)
+async def create_server(
+    by: ByAdministrator,
+    body: JsonObject,
+    response: Response,
+    dry_run: DryRun = False,
+    reason: Reason = "",
+) -> EditedShape:
+    """Declare a server: `name`, and what stands below that name in a `remit.yaml`."""
+    name, entry = named(body)
+    return await edit(
+        by, add(Kind.SERVER, name, entry), name, response, reason=reason, dry_run=dry_run
+    )
+
+
+@router.put("/servers/{name:path}", operation_id="servers.replace", openapi_extra={BODY: "Server"})
+async def replace_server(
+    by: ByAdministrator,
+    name: str,
+    body: JsonObject,
+    response: Response,
+    *,
+    if_match: IfMatch = None,
+    dry_run: DryRun = False,
+    reason: Reason = "",
+) -> EditedShape:
+    """Make a declared server another one; masked secrets that are sent back keep their values."""
+    expected = await expected_revision(by, if_match)
+    change = replace(Kind.SERVER, name, body)
+    return await edit(by, change, name, response, reason=reason, dry_run=dry_run, expected=expected)
+
+
+@router.patch("/servers/{name:path}", operation_id="servers.change", openapi_extra={BODY: "Server"})
+async def change_server(
+    by: ByAdministrator,
+    name: str,
+    body: JsonObject,
+    response: Response,
+    *,
+    if_match: IfMatch = None,
+    dry_run: DryRun = False,
+    reason: Reason = "",
+) -> EditedShape:
+    """Change what is sent and leave the rest; null takes a key away (RFC 7396)."""
+    expected = await expected_revision(by, if_match)
+    change = merge(Kind.SERVER, name, body)
+    return await edit(by, change, name, response, reason=reason, dry_run=dry_run, expected=expected)
+
+
+@router.delete("/servers/{name:path}", operation_id="servers.remove")
+async def remove_server(
+    by: ByAdministrator,
+    name: str,
+    response: Response,
+    *,
+    if_match: IfMatch = None,
+    dry_run: DryRun = False,
+    reason: Reason = "",
+) -> EditedShape:
+    """Declare a server no more; calls under way may end."""
+    expected = await expected_revision(by, if_match)
+    change = remove(Kind.SERVER, name)
+    return await edit(by, change, name, response, reason=reason, dry_run=dry_run, expected=expected)
+
+
+@router.post("/servers/{name:path}/enable", operation_id="servers.enable")
+async def enable_server(
+    by: ByAdministrator,
+    name: str,
+    response: Response,
+    dry_run: DryRun = False,
+    reason: Reason = "",
+) -> EditedShape:
+    """Start a server that was disabled."""
+    change = switch_server(name, enabled=True)
+    return await edit(by, change, name, response, reason=reason, dry_run=dry_run)
+
+
+@router.post("/servers/{name:path}/disable", operation_id="servers.disable")
+async def disable_server(
+    by: ByAdministrator,
+    name: str,
+    response: Response,
+    dry_run: DryRun = False,
+    reason: Reason = "",
+) -> EditedShape:
+    """Stop a server, and keep what is declared of it."""
+    change = switch_server(name, enabled=False)
+    return await edit(by, change, name, response, reason=reason, dry_run=dry_run)
+
+
+@router.post("/servers/{name:path}/test", operation_id="servers.test")
+async def try_server(by: ByAdministrator, name: str) -> TrialShape:
+    """Connect to a server beside what is connected, list its tools, and leave it again.
+
+    A disabled server can be tried, too. Nothing changes, so nothing is recorded.
+    """
+    shown_server(by, name)
+    return TrialShape.of(await by.tenant.servers.try_out(name))
+
+
+@router.post("/servers/{name:path}/restart", operation_id="servers.restart")
+async def restart_server(by: ByAdministrator, name: str, reason: Reason = "") -> ServerShape:
+    """Connect to a server anew; calls under way may end on the old connection.
+
+    Other gateways on the same database keep theirs.
+    """
+    shown_server(by, name)
+    async with by.making(reason, name=name):
+        by.tenant.servers.restart(name)
     return shown_server(by, name)
 
 
