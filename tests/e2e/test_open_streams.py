@@ -14,7 +14,7 @@ import pytest
 from tests.e2e.conftest import Serve
 
 from remit.admin.keys import make_key, rotate_key
-from remit.app import Installation, open_installation
+from remit.app.installation import Installation, open_installation
 from remit.model.agents import Agent
 from remit.model.principals import DEFAULT_TENANT, AgentType
 from remit.settings import Settings
