@@ -22,6 +22,7 @@ from remit.admin.change_record import ChangeRecord
 from remit.admin.declaration import Loaded, load_declaration
 from remit.admin.editor import Editor
 from remit.admin.known_servers import unclaimed_package
+from remit.admin.offers import report_offers
 from remit.admin.revisions import Follower, declaration_in_force, latest_usable
 from remit.admin.secret_files import session_key
 from remit.calls.allowances import OwnAllowances, SharedAllowances
@@ -260,6 +261,7 @@ async def open_gateway(
         tasks.start_soon(notices.listen)
         tasks.start_soon(_watch_epochs, Epochs(installation.database), notices, gateway)
         tasks.start_soon(_remember_tools, fleet, installation.seen)
+        tasks.start_soon(report_offers, fleet, installation.policy)
         yield gateway
         tasks.cancel_scope.cancel()
 

@@ -16,7 +16,7 @@ from remit.cli.output import (
     print_table,
     run,
 )
-from remit.cli.subjects import SubjectFlag, ToolArgument, find_subject
+from remit.cli.subjects import SubjectFlag, ToolArgument, find_any_subject
 from remit.model.principals import DEFAULT_TENANT
 from remit.model.tools import ToolId
 from remit.settings import Settings
@@ -40,7 +40,7 @@ def explain(
 
 
 def who_can(tool: ToolArgument, config: ConfigFlag = None, as_json: JsonFlag = False) -> None:
-    """Show every role, key, user role and agent type that can call a tool.
+    """Show every role, key, agent, user role and agent type that can call a tool.
 
     Exit status 1 if nobody can. No server is started.
     """
@@ -55,8 +55,9 @@ def who_can(tool: ToolArgument, config: ConfigFlag = None, as_json: JsonFlag = F
 
 async def _explained(settings: Settings, subject: str, tool: str) -> Answer:
     async with open_installation(settings, author="") as installation:
-        principal = await find_subject(installation, subject)
-        return (await open_authority(installation)).explain(principal, tool)
+        found = await find_any_subject(installation, subject)
+        authority = await open_authority(installation)
+        return authority.explain(found.principal, tool, barred=found.barred)
 
 
 async def _found(settings: Settings, tool: str) -> WhoCan:
@@ -64,7 +65,11 @@ async def _found(settings: Settings, tool: str) -> WhoCan:
         keys = await installation.keys.all_keys(DEFAULT_TENANT)
         agents = await installation.agents.all_agents(DEFAULT_TENANT)
         return (await open_authority(installation)).who_can(
-            tool, keys, datetime.now(UTC), [agent.principal for agent in agents]
+            tool,
+            keys,
+            datetime.now(UTC),
+            [agent.principal for agent in agents],
+            await installation.users.all_disabled(DEFAULT_TENANT),
         )
 
 
