@@ -38,9 +38,8 @@ from remit.calls.validate import Validator
 from remit.doors.addresses import Addresses
 from remit.doors.api.needs import Services
 from remit.doors.api.tenant import GatewayTenant, NamedTenants
-from remit.doors.asgi import App
 from remit.doors.guard import Guard
-from remit.doors.http import create_app
+from remit.doors.http import Application, create_app
 from remit.doors.mcp.changes import CatalogueChanges, ListChanges
 from remit.doors.mcp.http import McpEndpoint
 from remit.doors.mcp.methods import ServerInfo
@@ -374,7 +373,7 @@ class HttpDoors:
         stop: Ends open streams, so that a stopping server need not wait for their clients.
     """
 
-    app: App
+    app: Application
     stop: Callable[[], None]
 
 

@@ -56,13 +56,14 @@ class Api:
         body: Any = None,
         **more: Any,
     ) -> httpx2.Response:
-        """Send a request below `/api/v1`, as *by*."""
+        """Send a request below `/api/v1`, or to a path of `/api/projects`, as *by*."""
         credential = self.credentials[by]
         headers = {} if credential is None else {"Authorization": f"Bearer {credential}"}
         headers |= more.pop("headers", {})
         if body is not None:
             more["json"] = body
-        url = f"{self.running.base}{V1}{path}"
+        below = "" if path.startswith("/api/") else V1
+        url = f"{self.running.base}{below}{path}"
         return httpx2.request(method, url, headers=headers, timeout=30, **more)
 
     def get(self, path: str, **more: Any) -> Any:

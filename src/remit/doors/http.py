@@ -32,7 +32,7 @@ def create_app(
     resources: ProtectedResources,
     lifespan: Callable[[], AbstractAsyncContextManager[object]],
     api: App | None = None,
-) -> App:
+) -> "Application":
     """Return the application.
 
     Args:
@@ -44,12 +44,14 @@ def create_app(
         lifespan: Entered before the first request and left after the last; it runs *mcp*.
         api: Serves everything below `/api/`, if anything does.
     """
-    return _Application(
+    return Application(
         mcp, _Health(authenticate, statuses), guard, lifespan, resources=resources, api=api
     )
 
 
-class _Application:
+class Application:
+    """The ASGI application; `answer` is for servers that know a shorter way than ASGI to `/mcp`."""
+
     def __init__(
         self,
         mcp: McpEndpoint,
@@ -68,31 +70,37 @@ class _Application:
         self._api = api
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer over ASGI."""
         if scope["type"] == "lifespan":
             await self._live(receive, send)
         elif scope["type"] == "http":
-            path: str = scope["path"]
-            if path == PREFIX or path.startswith(PREFIX + "/"):
-                await self._mcp(scope, receive, send)
-            elif self._api is not None and path.startswith(API):
+            if self._api is not None and scope["path"].startswith(API):
                 await self._api(scope, receive, send)
             else:
-                await self._other(Exchange(scope, receive, send), path)
+                await self.answer(Exchange(scope, receive, send))
         else:
             await send({"type": "websocket.close", "code": 1000})
 
-    async def _other(self, exchange: Exchange, path: str) -> None:
+    async def answer(self, exchange: Exchange) -> None:
+        """Answer one request."""
+        if exchange.path == PREFIX or exchange.path.startswith(PREFIX + "/"):
+            await self._mcp(exchange)
+        else:
+            await self._other(exchange)
+
+    async def _other(self, exchange: Exchange) -> None:
         try:
-            await self._respond(exchange, path)
+            await self._respond(exchange)
         except HttpRefusal as refusal:
             await _problem(exchange, refusal, self._resources.headers(exchange, refusal))
         except Exception:
-            log.exception("request failed", path=path)
+            log.exception("request failed", path=exchange.path)
             if exchange.started:
                 raise
             await _problem(exchange, HttpRefusal(500, "an internal error; the log says more"), ())
 
-    async def _respond(self, exchange: Exchange, path: str) -> None:
+    async def _respond(self, exchange: Exchange) -> None:
+        path = exchange.path
         if path == "/healthz":  # asked by machines that know no host name
             _need_get(exchange)
             await exchange.respond(200, b"ok", kind=b"text/plain; charset=utf-8")
@@ -140,7 +148,7 @@ class _Health:
         if credential is None:
             return False
         try:
-            return (await admitted(self._authenticate, credential, exchange.scope["path"])).admin
+            return (await admitted(self._authenticate, credential, exchange.path)).admin
         except RemitError:
             return False
 

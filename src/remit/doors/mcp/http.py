@@ -17,7 +17,7 @@ from mcp.shared.inbound import ERROR_CODE_HTTP_STATUS, MCP_PROTOCOL_VERSION_HEAD
 from mcp_types import INTERNAL_ERROR
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
-from remit.doors.asgi import JSON, ClientGone, Exchange, HttpRefusal, Receive, Scope, Send
+from remit.doors.asgi import JSON, ClientGone, Exchange, HttpRefusal
 from remit.doors.credentials import Authenticate, credential_of
 from remit.doors.guard import Guard
 from remit.doors.mcp.answers import error_answer
@@ -80,9 +80,8 @@ class McpEndpoint:
         self._is_stopping = True
         self._door.changes.close()
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, exchange: Exchange) -> None:
         """Answer one request."""
-        exchange = Exchange(scope, receive, send)
         try:
             await self._serve(exchange)
         except HttpRefusal as refusal:
@@ -99,7 +98,7 @@ class McpEndpoint:
             later = HttpRefusal(503, "try again later", [(b"retry-after", b"5")])
             await self._refuse(exchange, later)
         except Exception:
-            log.exception("request failed", path=scope["path"])
+            log.exception("request failed", path=exchange.path)
             if exchange.started:
                 raise
             fault = Fault(code=INTERNAL_ERROR, message="Internal error")
@@ -110,7 +109,7 @@ class McpEndpoint:
 
     async def _serve(self, exchange: Exchange) -> None:
         self._guard.check(exchange)
-        server = _server_of(exchange.scope["path"])
+        server = _server_of(exchange.path)
         credential = credential_of(exchange)
         request = await identified(exchange, self._authenticate, credential, server)
         if exchange.method == "POST":
