@@ -62,7 +62,7 @@ async def test_a_server_that_connects_is_reported_once_and_again_when_it_comes_b
     counts: list[int] = []
     with capture_logs() as logged:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(report_offers, offers, policy)
+            tasks.start_soon(report_offers, offers, policy, "default")
             with anyio.fail_after(20):
                 await offers.asked.wait()
                 for git in ("log push", "log push", "", "log push", "log gone old_x"):

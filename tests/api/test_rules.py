@@ -27,7 +27,14 @@ OPERATIONS = {
 }
 
 LET_IN = {
-    "any caller about itself": {"role key", "service key", "agent", "user", "administrator"},
+    "any caller about itself": {
+        "role key",
+        "service key",
+        "agent",
+        "user",
+        "administrator",
+        "administrator of another tenant",
+    },
     "administrator of the tenant": {"administrator"},
     "administrator of the installation": {"administrator"},
 }

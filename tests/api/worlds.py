@@ -1,5 +1,6 @@
 """A running gateway with every kind of caller, for tests of the API."""
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -12,17 +13,19 @@ import httpx2
 from remit.admin.agents import check_agent
 from remit.admin.keys import make_key
 from remit.admin.secret_files import write_secret
-from remit.app import Installation, open_installation
+from remit.admin.tenants import make_tenant
+from remit.app.installation import Installation, open_installation
 from remit.identity.development import KEY_FILE, make_signing_key, sign_token
 from remit.model.agents import Agent
 from remit.model.principals import DEFAULT_TENANT
 from remit.settings import Settings
-from remit.testing.gateway import Running
+from remit.testing.gateway import START, Running
 
 V1 = "/api/v1"
 
 ROLE = "developer"
 AGENT = "w1"
+ELSEWHERE = "elsewhere"
 
 CALLERS = (
     "nobody",
@@ -81,7 +84,11 @@ class Api:
 
 def open_api(running: Running) -> Api:
     """Give every kind of caller a credential, in this process since that is faster."""
-    return Api(running=running, credentials=anyio.run(_credentials, running))
+    api = Api(running=running, credentials=anyio.run(_credentials, running))
+    deadline = time.monotonic() + START
+    while api.send("GET", "/me", by="administrator of another tenant").status_code == 401:
+        assert time.monotonic() < deadline, "the other tenant is not served"
+    return api
 
 
 async def _credentials(running: Running) -> dict[str, str | None]:
@@ -92,6 +99,8 @@ async def _credentials(running: Running) -> dict[str, str | None]:
         agents = {each.id for each in await installation.agents.all_agents(DEFAULT_TENANT)}
         if AGENT not in agents:
             await installation.agents.add(_agent())
+        if ELSEWHERE not in {each.name for each in await installation.tenants.all_tenants()}:
+            await make_tenant(installation.tenants, ELSEWHERE, now=datetime.now(UTC))
         return {
             "nobody": None,
             "wrong key": "rmt_" + "a" * 12 + "_" + "b" * 43,
@@ -100,7 +109,7 @@ async def _credentials(running: Running) -> dict[str, str | None]:
             "agent": await _key(installation, "agent", agent=_agent()),
             "user": _token(settings.state),
             "administrator of another tenant": await _key(
-                installation, "other", tenant="elsewhere", admin=True
+                installation, "other", tenant=ELSEWHERE, admin=True
             ),
             "administrator": running.admin_key,
         }

@@ -37,6 +37,7 @@ from remit.doors.mcp.methods import ServerInfo
 from remit.doors.mcp.mirrored import MirroredArguments
 from remit.doors.mcp.protocol import McpDoor
 from remit.doors.mcp.sessions import Sessions
+from remit.doors.mcp.tenants import TenantDoor
 from remit.doors.oauth import ProtectedResources
 from remit.doors.server import build_http_server
 from remit.errors import AuditUnavailable, StorageUnavailable, Unauthenticated
@@ -49,6 +50,9 @@ from remit.model.roles import Role
 from remit.model.servers import ServerConfig, ServerState, ServerStatus, Transport
 from remit.model.tools import Tool, ToolId
 from remit.upstreams.catalogue import Catalogue
+
+UUID = "0c8f4cda-9b0c-4b5e-8a36-9ac9e9d6a1b2"
+"""The tenant's."""
 
 JsonObject = dict[str, Any]
 
@@ -173,6 +177,16 @@ class World:
         named = {role.name: role for role in roles}
         self.policy.swap(Declaration(servers=servers, roles=named), revision=2)
 
+    def find(self, tenant: str) -> TenantDoor | None:
+        """Return the door of the one tenant that there is."""
+        mirrored = MirroredArguments(self.listing, self.directory)
+        door = TenantDoor(uuid=UUID, door=self.door, mirrored=mirrored)
+        return door if tenant == "default" else None
+
+    def statuses(self, tenant: str | None) -> tuple[ServerStatus, ...]:
+        """Return where the servers stand."""
+        return self.fleet.statuses() if tenant in (None, "default") else ()
+
     @property
     def guard(self) -> Guard:
         return Guard(loopback=self.is_loopback, http=lambda: self.http)
@@ -184,10 +198,9 @@ class World:
     def endpoint(self) -> McpEndpoint:
         """Return a fresh endpoint over the same insides, as another worker has one."""
         return McpEndpoint(
-            door=self.door,
+            doors=self.find,
             authenticate=self.authenticate,
             sessions=Sessions(self.session_key),
-            mirrored=MirroredArguments(self.listing, self.directory),
             guard=self.guard,
             resources=self.resources,
         )
@@ -263,7 +276,7 @@ async def serving(world: World, *, over_asgi: bool = False, rest: int = 5) -> As
     app = create_app(
         mcp=endpoint,
         authenticate=world.authenticate,
-        statuses=world.fleet,
+        statuses=world.statuses,
         guard=world.guard,
         resources=world.resources,
         lifespan=endpoint.running,

@@ -48,7 +48,7 @@ def compare_offer(
     return tuple(finding for finding in found if finding.code in _ABOUT_OFFERS)
 
 
-async def report_offers(catalogues: Catalogues, policies: Policies) -> None:
+async def report_offers(catalogues: Catalogues, policies: Policies, tenant: str) -> None:
     """Log, once whenever a server connects or changes its list, how grants and offer differ."""
     told: Mapping[str, tuple[ToolId, ...]] = {}
     catalogue = catalogues.catalogue
@@ -61,6 +61,7 @@ async def report_offers(catalogues: Catalogues, policies: Policies) -> None:
                 for finding in await to_thread.run_sync(compare):
                     log.warning(
                         "grants and offer differ",
+                        tenant=tenant,
                         server=server,
                         code=finding.code,
                         rule=finding.path,

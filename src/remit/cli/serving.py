@@ -11,7 +11,8 @@ from contextlib import asynccontextmanager
 import anyio
 from anyio.abc import TaskStatus
 
-from remit.app import Gateway, build_http_doors
+from remit.app.doors import build_http_doors
+from remit.app.gateway import Gateway
 from remit.doors.server import HttpServer, build_http_server
 from remit.errors import StartupError
 

@@ -6,10 +6,10 @@ from typing import Annotated
 import typer
 
 from remit.admin.subjects import SPELLINGS, Found, Subjects
-from remit.app import Installation
+from remit.app.installation import Installation
 from remit.cli.output import EXIT_USAGE, fail
 from remit.errors import BadCall, NotFound, Refused
-from remit.model.principals import DEFAULT_TENANT, Principal, PrincipalKind
+from remit.model.principals import Principal, PrincipalKind
 
 SubjectFlag = Annotated[
     str, typer.Option("--as", metavar="SUBJECT", help=f"The caller: {SPELLINGS}.")
@@ -38,7 +38,7 @@ async def find_subject(installation: Installation, text: str) -> Principal:
 async def find_any_subject(installation: Installation, text: str) -> Found:
     """Return the same for one that may not come in, with the reason."""
     subjects = Subjects(
-        tenant=DEFAULT_TENANT,
+        tenant=installation.tenant.name,
         roles=installation.policy.declaration.roles,
         keys=installation.keys,
         agents=installation.agents,

@@ -8,14 +8,17 @@ from typing import Final
 import msgspec
 import structlog
 
-from remit.calls.listing import StatusSource
 from remit.doors.asgi import PROBLEM, App, Exchange, Headers, HttpRefusal, Receive, Scope, Send
 from remit.doors.credentials import Authenticate, admitted, credential_of
 from remit.doors.guard import Guard
 from remit.doors.mcp.http import PREFIX, McpEndpoint
 from remit.doors.oauth import WELL_KNOWN, ProtectedResources
 from remit.errors import RemitError
+from remit.model.principals import Principal
 from remit.model.servers import ServerState, ServerStatus
+
+Statuses = Callable[[str | None], Sequence[ServerStatus]]
+"""Returns where the servers of one tenant stand, or those of all."""
 
 log = structlog.get_logger(__name__)
 
@@ -27,7 +30,7 @@ def create_app(
     *,
     mcp: McpEndpoint,
     authenticate: Authenticate,
-    statuses: StatusSource,
+    statuses: Statuses,
     guard: Guard,
     resources: ProtectedResources,
     lifespan: Callable[[], AbstractAsyncContextManager[object]],
@@ -129,28 +132,28 @@ class Application:
 
 
 class _Health:
-    """Readiness: with the state of every server for administrators."""
+    """Readiness: with the state of their tenant's servers for administrators."""
 
-    def __init__(self, authenticate: Authenticate, statuses: StatusSource) -> None:
+    def __init__(self, authenticate: Authenticate, statuses: Statuses) -> None:
         self._authenticate = authenticate
         self._statuses = statuses
 
     async def respond(self, exchange: Exchange) -> None:
-        statuses = self._statuses.statuses()
-        ready = is_ready(statuses)
+        ready = is_ready(self._statuses(None))
         body: dict[str, object] = {"status": "ready" if ready else "starting"}
-        if await self._is_administrator(exchange):
-            body["servers"] = statuses
+        caller = await self._caller(exchange)
+        if caller is not None and caller.admin:
+            body["servers"] = self._statuses(caller.tenant)
         await exchange.respond(200 if ready else 503, msgspec.json.encode(body))
 
-    async def _is_administrator(self, exchange: Exchange) -> bool:
+    async def _caller(self, exchange: Exchange) -> Principal | None:
         credential = credential_of(exchange)
         if credential is None:
-            return False
+            return None
         try:
-            return (await admitted(self._authenticate, credential, exchange.path)).admin
+            return await admitted(self._authenticate, credential, exchange.path)
         except RemitError:
-            return False
+            return None
 
 
 def is_ready(statuses: Sequence[ServerStatus]) -> bool:
