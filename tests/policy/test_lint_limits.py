@@ -27,7 +27,7 @@ def declare(*limits: Limit, servers: tuple[ServerConfig, ...] = SERVERS) -> Decl
 
 
 def found(*limits: Limit, servers: tuple[ServerConfig, ...] = SERVERS[:2]) -> list[Finding]:
-    offered = {**OFFERED, "warehouse": frozenset({"query"})}
+    offered = {**OFFERED, "warehouse": frozenset({"query"}), "data": frozenset({"query"})}
     return list(limit_findings(declare(*limits, servers=servers), offered))
 
 
@@ -124,9 +124,17 @@ def test_what_roles_do_not_govern_may_be_called_by_another_hat() -> None:
     # R9
     assert found(limit(role="reader", tool="warehouse/query"), servers=SERVERS) == []
     assert found(limit(role="reader", tool="*/query"), servers=SERVERS) == []
+    by_name = (*SERVERS, ServerConfig(name="data"))
+    assert found(limit(role="reader", tool="data/query"), servers=by_name) == []
 
 
 def test_a_role_is_not_judged_by_servers_that_are_not_known() -> None:
-    declaration = declare(limit(role="reader", tool="git/*"), limit(role="reader", tool="*/log"))
+    declaration = declare(
+        limit(role="reader", tool="git/*"),
+        limit(role="reader", tool="*/log"),
+        limit(role="reader", tool="wiki/write"),
+    )
 
-    assert list(limit_findings(declaration, {"wiki": OFFERED["wiki"]})) == []
+    said = limit_findings(declaration, {"wiki": OFFERED["wiki"]})
+
+    assert [(one.code, one.path) for one in said] == [("idle-limit", "limits[2]")]
