@@ -1,127 +1,227 @@
-"""Which limits a call falls under, and which of them are the same."""
+"""Which limits a call falls under, and what tells one count from another (issue 4)."""
 
-from dataclasses import replace
+import itertools
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from remit.model.declaration import Declaration
 from remit.model.limits import Allowance, Limit
 from remit.model.principals import Principal, PrincipalKind
 from remit.model.tools import ToolId
 from remit.policy.limits import LimitRules
+from remit.policy.snapshot import compile_snapshot
 
-ANN = Principal(kind=PrincipalKind.USER, name="ann", roles=("reader", "writer"), issuer="idp")
-LOG = ToolId("git", "log")
-ANY = Limit(calls=30, seconds=60)
-
-
-def keys(*limits: Limit, caller: Principal = ANN, tenant: str = "acme") -> list[str]:
-    return [one.key for one in LimitRules(tenant, limits).allowances(caller, LOG)]
+LOG, PUSH, FIND = ToolId("git", "log"), ToolId("git", "push"), ToolId("jira", "find")
 
 
-def test_without_limits_nothing_has_to_be_kept_to() -> None:
-    assert LimitRules("acme").allowances(ANN, LOG) == ()
+def caller(name: str = "ci", *roles: str) -> Principal:
+    return Principal(kind=PrincipalKind.KEY, name=name, roles=roles)
 
 
-def test_an_allowance_says_how_much_and_where_that_is_written() -> None:
-    # The key is the same in every worker and version, since they count together.
+def user(name: str, issuer: str) -> Principal:
+    return Principal(kind=PrincipalKind.USER, name=name, issuer=issuer)
+
+
+def limit(
+    *, role: str = "", principal: str = "", tool: str = "", calls: int = 5, per_caller: bool = True
+) -> Limit:
+    return Limit(
+        role=role, principal=principal, tool=tool, calls=calls, seconds=60, per_caller=per_caller
+    )
+
+
+def rules_of(rules: LimitRules, principal: Principal, tool: ToolId = LOG) -> list[str]:
+    return [allowance.rule for allowance in rules.allowances(principal, tool)]
+
+
+def key(declared: Limit, principal: Principal, tool: ToolId = LOG, tenant: str = "default") -> str:
+    (allowance,) = LimitRules(tenant, [declared]).allowances(principal, tool)
+    return allowance.key
+
+
+def test_without_limits_nothing_counts() -> None:
+    assert LimitRules("default").allowances(caller(), LOG) == ()
+
+
+def test_an_allowance_says_what_its_limit_says() -> None:
+    rules = LimitRules("default", [limit(role="other"), limit(calls=7)])
+
+    (allowance,) = rules.allowances(caller(), LOG)
+
+    assert allowance == Allowance(
+        key=allowance.key, calls=7, seconds=60, rule="limits[1]", rate="7 calls per minute"
+    )
+
+
+@pytest.mark.parametrize(
+    ("calls", "seconds", "rate"),
+    [
+        (1, 1, "1 call per second"),
+        (2, 3600, "2 calls per hour"),
+        (3, 86_400, "3 calls per day"),
+        (4, 61, "4 calls per 61 seconds"),
+    ],
+)
+def test_a_rate_in_words(calls: int, seconds: int, rate: str) -> None:
+    assert Limit(calls=calls, seconds=seconds).rate == rate
+
+
+def test_what_is_left_out_narrows_nothing_and_what_is_said_must_all_hold() -> None:
     rules = LimitRules(
-        "acme", [Limit(role="nobody", calls=1, seconds=1), Limit(tool="git/*", calls=2, seconds=90)]
+        "default",
+        [
+            limit(),
+            limit(role="clerk"),
+            limit(principal="key:ci"),
+            limit(tool="git/*"),
+            limit(role="clerk", principal="key:ci", tool="git/push"),
+        ],
     )
+    every = [f"limits[{at}]" for at in range(5)]
 
-    assert rules.allowances(ANN, LOG) == (
-        Allowance(
-            key="20864cd41b08a6c8c1bc9347ed908831",
-            calls=2,
-            seconds=90,
-            rule="limits[1]",
-            rate="2 calls per 90 seconds",
-        ),
-    )
+    assert rules_of(rules, caller("ci", "other", "clerk"), PUSH) == every
+    assert rules_of(rules, caller("ci", "clerk"), LOG) == every[:4]
+    assert rules_of(rules, caller("ci", "clerk"), FIND) == every[:3]
+    assert rules_of(rules, caller("ci"), PUSH) == ["limits[0]", "limits[2]", "limits[3]"]
+    assert rules_of(rules, caller("cd", "clerk"), FIND) == every[:2]
+    assert rules_of(rules, user("ci", "https://idp"), FIND) == ["limits[0]"]
 
 
-@pytest.mark.parametrize(
-    ("limit", "binds"),
-    [
-        (ANY, True),
-        (replace(ANY, role="writer"), True),
-        (replace(ANY, role="owner"), False),
-        (replace(ANY, principal="user:ann"), True),
-        (replace(ANY, principal="key:ann"), False),
-        (replace(ANY, tool="git/l*"), True),
-        (replace(ANY, tool="mcp__git__log"), True),
-        (replace(ANY, tool="git/push"), False),
-        (replace(ANY, role="reader", principal="user:ann", tool="*/log"), True),
-        (replace(ANY, role="owner", principal="user:ann", tool="*/log"), False),
-        (replace(ANY, role="reader", principal="user:bob", tool="*/log"), False),
-        (replace(ANY, role="reader", principal="user:ann", tool="*/push"), False),
-    ],
-)
-def test_a_limit_binds_whom_and_what_it_names(limit: Limit, binds: bool) -> None:
-    assert len(keys(limit)) == int(binds)
+def test_patterns_are_those_of_policy() -> None:
+    # R15
+    rules = LimitRules("default", [limit(tool="mcp__git__p*"), limit(tool="git/Log")])
+
+    assert rules_of(rules, caller(), PUSH) == ["limits[0]"]
+    assert rules_of(rules, caller(), LOG) == []
 
 
-def test_every_limit_that_binds_has_to_be_kept_to_in_the_order_of_the_declaration() -> None:
-    hourly = Limit(role="reader", calls=100, seconds=3600)
-    rules = LimitRules("acme", [ANY, hourly])
+def test_each_caller_counts_for_itself() -> None:
+    declared = limit(role="clerk")
 
-    said = [(one.rule, one.calls, one.seconds) for one in rules.allowances(ANN, LOG)]
-
-    assert said == [("limits[0]", 30, 60), ("limits[1]", 100, 3600)]
-
-
-def test_a_limit_goes_on_counting_when_it_is_raised_or_moved() -> None:
-    other = Limit(role="reader", calls=5, seconds=1)
-
-    assert keys(other, replace(ANY, calls=60))[1:] == keys(ANY)
-
-
-@pytest.mark.parametrize(
-    "caller",
-    [
-        replace(ANN, name="bob"),
-        replace(ANN, kind=PrincipalKind.KEY),
-        replace(ANN, issuer="other"),
-    ],
-)
-def test_each_caller_has_its_own_share_unless_all_share_one(caller: Principal) -> None:
-    shared = replace(ANY, per_caller=False)
-
-    assert keys(ANY, caller=caller) != keys(ANY)
-    assert keys(shared, caller=caller) == keys(shared)
-    assert keys(shared) != keys(ANY)
-
-
-def test_tenants_and_limits_about_other_calls_count_apart() -> None:
-    different = [
-        ANY,
-        replace(ANY, role="reader"),
-        replace(ANY, principal="user:ann"),
-        replace(ANY, tool="git/*"),
-        replace(ANY, seconds=61),
+    keys = [
+        key(declared, caller("ci", "clerk")),
+        key(declared, caller("cd", "clerk")),
+        key(declared, caller("ci", "clerk"), tenant="other"),
+        *(key(limit(), user("ann", issuer)) for issuer in ("https://a", "https://b")),
+        key(limit(), caller("ann")),
     ]
 
-    assert len({*keys(*different), *keys(ANY, tenant="other")}) == len(different) + 1
+    assert len(set(keys)) == len(keys)
 
 
-def test_of_limits_about_the_same_calls_the_strictest_counts() -> None:
-    for calls, place in (((3, 2, 4), 1), ((2, 2), 0), ((1, 2), 0)):
-        limits = [replace(ANY, calls=number) for number in calls]
-
-        said = LimitRules("acme", limits).allowances(ANN, LOG)
-
-        assert [(one.calls, one.rule) for one in said] == [(min(calls), f"limits[{place}]")]
+def test_a_caller_is_the_same_whatever_else_it_is() -> None:
+    assert key(limit(), caller("ci", "clerk")) == key(limit(), caller("ci", "other"))
 
 
-def test_the_limits_of_a_caller_and_tool_are_looked_up_once() -> None:
-    rules = LimitRules("acme", [replace(ANY, role="reader"), replace(ANY, tool="git/*")])
-    first = rules.allowances(ANN, LOG)
+def test_those_who_share_a_limit_count_together() -> None:
+    declared = limit(per_caller=False)
 
-    assert rules.allowances(replace(ANN, groups=("g",)), LOG) is first
-    for caller, tool in (
-        (replace(ANN, kind=PrincipalKind.KEY), LOG),
-        (replace(ANN, name="bob"), LOG),
-        (replace(ANN, issuer="other"), LOG),
-        (replace(ANN, roles=()), LOG),
-        (ANN, ToolId("wiki", "log")),
-    ):
-        assert rules.allowances(caller, tool) not in ((), first)
+    assert key(declared, caller("ci")) == key(declared, user("ann", "https://a"), PUSH)
+    assert key(declared, caller("ci")) != key(declared, caller("ci"), tenant="other")
+    assert key(declared, caller("ci")) != key(limit(), caller("ci"))
+
+
+def test_the_calls_of_all_tools_that_fit_count_together() -> None:
+    declared = limit(tool="git/*")
+
+    assert key(declared, caller(), LOG) == key(declared, caller(), PUSH)
+
+
+def test_limits_of_other_callers_tools_and_spans_are_counted_apart() -> None:
+    here = caller("ci", "clerk")
+    different = [
+        limit(),
+        limit(role="clerk"),
+        limit(principal="key:ci"),
+        limit(tool="git/*"),
+        Limit(calls=5, seconds=61),
+    ]
+
+    keys = [key(one, here) for one in different]
+
+    assert len(set(keys)) == len(keys)
+
+
+def test_a_limit_that_is_moved_or_raised_goes_on_counting() -> None:
+    before = LimitRules("default", [limit(tool="git/*", calls=2)])
+    after = LimitRules("default", [limit(role="x"), limit(tool="git/*", calls=9)])
+
+    (old,), (new,) = (rules.allowances(caller(), LOG) for rules in (before, after))
+
+    assert old.key == new.key
+    assert (old.calls, new.calls) == (2, 9)
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations([3, 2, 5])))
+def test_of_limits_about_the_same_the_strictest_counts(order: tuple[int, ...]) -> None:
+    rules = LimitRules("default", [limit(calls=calls) for calls in order])
+
+    (allowance,) = rules.allowances(caller(), LOG)
+
+    assert allowance.calls == 2
+    assert allowance.rule == f"limits[{order.index(2)}]"
+
+
+def test_of_two_that_are_the_same_the_first_is_named() -> None:
+    assert rules_of(LimitRules("default", [limit(), limit()]), caller()) == ["limits[0]"]
+
+
+def test_keys_are_the_same_in_every_process() -> None:
+    # a key that changed with a release would start every window anew
+    assert key(limit(role="clerk", tool="git/*"), caller("ci", "clerk")) == (
+        "fb4f24d9ca7f96a202610e96bf7b9ebc"
+    )
+
+
+def test_a_snapshot_has_the_limits_of_its_declaration_and_tenant() -> None:
+    declaration = Declaration(limits=(limit(),))
+
+    keys = {
+        compile_snapshot(declaration, tenant=tenant, revision=1).limits.allowances(caller(), LOG)
+        for tenant in ("default", "other")
+    }
+
+    assert keys == {
+        LimitRules(t, [limit()]).allowances(caller(), LOG) for t in ("default", "other")
+    }
+
+
+def test_an_answer_is_remembered_for_whom_and_what_it_was_given() -> None:
+    declared = [limit(role="clerk"), limit(principal="key:ci", tool="git/*")]
+    rules = LimitRules("default", declared)
+    callers = [caller("ci", "clerk"), caller("ci"), caller("cd", "clerk"), user("ci", "a")]
+    questions = [(one, tool) for one in callers for tool in (LOG, PUSH, FIND)]
+
+    first = [rules.allowances(*question) for question in questions]
+
+    assert first == [LimitRules("default", declared).allowances(*one) for one in questions]
+    for question, answer in zip(questions, first, strict=True):
+        assert rules.allowances(*question) is answer
+
+
+LIMITS = st.lists(
+    st.builds(
+        Limit,
+        role=st.sampled_from(["", "clerk", "other"]),
+        principal=st.sampled_from(["", "key:ci", "key:cd"]),
+        tool=st.sampled_from(["", "git/*", "git/log", "*/find"]),
+        calls=st.integers(1, 9),
+        seconds=st.sampled_from([1, 60]),
+        per_caller=st.booleans(),
+    ),
+    max_size=6,
+)
+
+
+@given(LIMITS, st.data())
+def test_order_never_matters(limits: list[Limit], data: st.DataObject) -> None:
+    shuffled = data.draw(st.permutations(limits))
+    here = caller("ci", "clerk")
+
+    def counted(declared: list[Limit]) -> set[tuple[str, int]]:
+        found = LimitRules("default", declared).allowances(here, LOG)
+        return {(allowance.key, allowance.calls) for allowance in found}
+
+    assert counted(limits) == counted(shuffled)

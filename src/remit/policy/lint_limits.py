@@ -29,9 +29,9 @@ def limit_findings(declaration: Declaration, offered: Offered) -> Iterator[Findi
     strictest = _strictest(declaration.limits)
     for at, limit in enumerate(declaration.limits):
         path = f"limits[{at}]"
-        unknown = list(_unknown(path, limit, declaration, offered))
+        unknown = [*_unknown(path, limit, declaration, offered)]
         yield from unknown
-        if not unknown and limit.role:
+        if limit.role and not unknown:
             yield from _idle(path, limit, declaration, offered, snapshot)
         if (other := strictest[limit.subject_matter]) != at:
             rate = declaration.limits[other].rate
