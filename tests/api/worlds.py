@@ -1,23 +1,25 @@
 """A running gateway with every kind of caller, for tests of the API."""
 
-from collections.abc import Mapping
+import json
+from collections.abc import AsyncGenerator, Generator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import anyio
 import httpx2
+from anyio.from_thread import start_blocking_portal
 
 from remit.admin.agents import check_agent
 from remit.admin.keys import make_key
 from remit.admin.secret_files import write_secret
-from remit.app import Installation, open_installation
+from remit.app import Installation, open_gateway
+from remit.cli.serving import bind, open_server
 from remit.identity.development import KEY_FILE, make_signing_key, sign_token
 from remit.model.agents import Agent
 from remit.model.principals import DEFAULT_TENANT
 from remit.settings import Settings
-from remit.testing.gateway import Running
 
 V1 = "/api/v1"
 
@@ -41,10 +43,12 @@ class Api:
     """The API of a running gateway.
 
     Attributes:
+        base: The root of every path.
         credentials: Kind of caller to its credential; nobody has none.
     """
 
-    running: Running
+    folder: Path
+    base: str
     credentials: Mapping[str, str | None] = field(repr=False)
 
     def send(
@@ -62,7 +66,7 @@ class Api:
         headers |= more.pop("headers", {})
         if body is not None:
             more["json"] = body
-        url = f"{self.running.base}{V1}{path}"
+        url = f"{self.base}{V1}{path}"
         return httpx2.request(method, url, headers=headers, timeout=30, **more)
 
     def get(self, path: str, **more: Any) -> Any:
@@ -78,31 +82,42 @@ class Api:
         return reply.headers["ETag"]
 
 
-def open_api(running: Running) -> Api:
-    """Give every kind of caller a credential, in this process since that is faster."""
-    return Api(running=running, credentials=anyio.run(_credentials, running))
+@contextmanager
+def open_api(folder: Path, document: Mapping[str, Any]) -> Generator[Api]:
+    """Serve a gateway on a socket from a thread of this process, and give it every caller."""
+    config = folder / "remit.yaml"
+    config.write_text(json.dumps(document))
+    settings = Settings(config=config)
+    with (
+        start_blocking_portal() as portal,
+        portal.wrap_async_context_manager(_serving(settings)) as (base, credentials),
+    ):
+        yield Api(folder=folder, base=base, credentials=credentials)
 
 
-async def _credentials(running: Running) -> dict[str, str | None]:
-    settings = Settings(
-        config=running.config, database_url=running.environ.get("REMIT_DATABASE_URL")
-    )
-    async with open_installation(settings, author="") as installation:
-        agents = {each.id for each in await installation.agents.all_agents(DEFAULT_TENANT)}
-        if AGENT not in agents:
-            await installation.agents.add(_agent())
-        return {
-            "nobody": None,
-            "wrong key": "rmt_" + "a" * 12 + "_" + "b" * 43,
-            "role key": await _key(installation, "role", role=ROLE),
-            "service key": await _key(installation, "service", service=True),
-            "agent": await _key(installation, "agent", agent=_agent()),
-            "user": _token(settings.state),
-            "administrator of another tenant": await _key(
-                installation, "other", tenant="elsewhere", admin=True
-            ),
-            "administrator": running.admin_key,
-        }
+@asynccontextmanager
+async def _serving(settings: Settings) -> AsyncGenerator[tuple[str, dict[str, str | None]]]:
+    async with open_gateway(settings, author="serve", development=True) as gateway:
+        await gateway.fleet.settled()
+        with bind("127.0.0.1", 0) as listener:
+            async with open_server(gateway, listener) as base:
+                yield base, await _credentials(gateway.installation)
+
+
+async def _credentials(installation: Installation) -> dict[str, str | None]:
+    await installation.agents.add(_agent())
+    return {
+        "nobody": None,
+        "wrong key": "rmt_" + "a" * 12 + "_" + "b" * 43,
+        "role key": await _key(installation, "role", role=ROLE),
+        "service key": await _key(installation, "service", service=True),
+        "agent": await _key(installation, "agent", agent=_agent()),
+        "user": _token(installation.settings.state),
+        "administrator of another tenant": await _key(
+            installation, "other", tenant="elsewhere", admin=True
+        ),
+        "administrator": await _key(installation, "admin", admin=True),
+    }
 
 
 def _agent() -> Agent:
