@@ -6,6 +6,7 @@
     │   ├── InsufficientScope   a token that holds, without a scope that its issuer must give
     │   └── CallDenied          policy said no, or there is no such tool: told apart only inside
     ├── BadCall                 the caller may, but these arguments do not fit
+    │   └── UnknownToolGroup        no such group of tools of the `data` server (S2.15)
     ├── LimitReached            the caller may, but not so often
     ├── UpstreamError           the server behind us failed
     │   ├── UpstreamUnavailable     it cannot be reached
@@ -15,7 +16,8 @@
     ├── DeclarationError        a configuration file is wrong: file, line, field, remedy
     ├── NotFound                what was asked for by name does not exist
     ├── Conflict                what was to be made exists already, or changed meanwhile
-    │   └── Outdated                it was changed by somebody else since the caller looked
+    │   ├── Outdated                it was changed by somebody else since the caller looked
+    │   └── KeyNotRecoverable       a key is shown when it is made, and never again (R33)
     └── StartupError            something remit needs cannot be reached or started
         └── StorageUnavailable      the database, while running
 
@@ -81,6 +83,10 @@ class BadCall(RemitError):
     """The arguments do not fit, or the name means several tools; no upstream has heard of it."""
 
     code = "INVALID_INPUT"
+
+
+class UnknownToolGroup(BadCall):
+    """There is no such group of tools of the `data` server (S2.15)."""
 
 
 class LimitReached(RemitError):
@@ -161,6 +167,10 @@ class Conflict(RemitError):
 
 class Outdated(Conflict):
     """Somebody else changed it since the caller looked, so that the change would undo theirs."""
+
+
+class KeyNotRecoverable(Conflict):
+    """Only a hash of a key is kept, so that it can be shown only when it is made (R33)."""
 
 
 class StartupError(RemitError):

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from remit.model.principals import DEFAULT_TENANT
+
 DEFAULT_CONFIG = "remit.yaml"
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 8400
@@ -17,11 +19,13 @@ class Settings:
     Attributes:
         config: Path of the declaration.
         database_url: As `REMIT_DATABASE_URL` gives it, or None for SQLite beside the declaration.
+        tenant: Name or UUID of the tenant that a command is about (`--tenant`).
         shared_url: As `REMIT_SHARED_URL` gives it, or None where the database is what is shared.
     """
 
     config: Path
     database_url: str | None = None
+    tenant: str = DEFAULT_TENANT
     shared_url: str | None = field(default=None, repr=False)
 
     @property
@@ -30,7 +34,13 @@ class Settings:
         return self.config.absolute().parent / ".remit"
 
     @classmethod
-    def read(cls, config: Path | None, environ: Mapping[str, str] = os.environ) -> "Settings":
+    def read(
+        cls,
+        config: Path | None,
+        environ: Mapping[str, str] = os.environ,
+        *,
+        tenant: str | None = None,
+    ) -> "Settings":
         """Take a flag before its variable, and the variable before the default.
 
         `REMIT_CONFIG` and, from the design document, `MCP_CONFIG_PATH` name the declaration
@@ -40,5 +50,6 @@ class Settings:
         return cls(
             config=config if config is not None else Path(named),
             database_url=environ.get("REMIT_DATABASE_URL") or None,
+            tenant=DEFAULT_TENANT if tenant is None else tenant,
             shared_url=environ.get("REMIT_SHARED_URL") or None,
         )

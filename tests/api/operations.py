@@ -16,7 +16,7 @@ class Example:
     """What to send, and what comes back.
 
     Attributes:
-        path: Below `/api/v1`.
+        path: Below `/api/v1`, or whole.
     """
 
     path: str
@@ -41,6 +41,14 @@ def disabled_user(api: Api) -> str:
     name = f"user-{uuid4()}"
     assert api.send("POST", f"/users/{name}/disable").status_code == 200
     return name
+
+
+PROJECT = "/api/projects/default/mcp"
+
+
+def with_project_key(api: Api) -> Example:
+    assert api.send("POST", f"{PROJECT}/agent-key/regenerate").status_code == 200
+    return Example(path=f"{PROJECT}/agent-key")
 
 
 def entry() -> dict[str, object]:
@@ -148,4 +156,11 @@ EXAMPLES: Mapping[str, Callable[[Api], Example]] = {
     "audit.search": plain("/audit"),
     "audit.verify": plain("/audit/verify"),
     "audit.export": plain("/audit/export"),
+    "projects.config": plain(f"{PROJECT}/config"),
+    "projects.configure": lambda _: Example(
+        path=f"{PROJECT}/config", body={"addQueryTools": False}
+    ),
+    "projects.agent_key": plain(f"{PROJECT}/agent-key"),
+    "projects.regenerate_agent_key": plain(f"{PROJECT}/agent-key/regenerate"),
+    "projects.revoke_agent_key": with_project_key,
 }

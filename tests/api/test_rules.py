@@ -14,6 +14,7 @@ from tests.api.operations import EXAMPLES, Example
 from tests.api.worlds import CALLERS, Api
 
 from remit.doors.api.application import build_routes
+from remit.doors.api.envelope import PROJECTS
 from remit.doors.api.openapi import PREFIX, RULE
 
 pytestmark = pytest.mark.timeout(120)
@@ -26,7 +27,14 @@ OPERATIONS = {
 }
 
 LET_IN = {
-    "any caller about itself": {"role key", "service key", "agent", "user", "administrator"},
+    "any caller about itself": {
+        "role key",
+        "service key",
+        "agent",
+        "user",
+        "administrator",
+        "administrator of another tenant",
+    },
     "administrator of the tenant": {"administrator"},
     "administrator of the installation": {"administrator"},
 }
@@ -86,4 +94,4 @@ def test_the_document_is_public_and_says_what_it_should(api: Api) -> None:
 
     assert served["openapi"].startswith("3.1")
     assert served == DOCUMENT
-    assert all(path.startswith(f"{PREFIX}/") for path in served["paths"])
+    assert all(path.startswith((f"{PREFIX}/", f"{PROJECTS}/")) for path in served["paths"])

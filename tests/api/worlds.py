@@ -14,7 +14,9 @@ from anyio.from_thread import start_blocking_portal
 from remit.admin.agents import check_agent
 from remit.admin.keys import make_key
 from remit.admin.secret_files import write_secret
-from remit.app import Installation, open_gateway
+from remit.admin.tenants import make_tenant
+from remit.app.gateway import open_gateway
+from remit.app.installation import Installation
 from remit.cli.serving import bind, open_server
 from remit.identity.development import KEY_FILE, make_signing_key, sign_token
 from remit.model.agents import Agent
@@ -25,6 +27,7 @@ V1 = "/api/v1"
 
 ROLE = "developer"
 AGENT = "w1"
+ELSEWHERE = "elsewhere"
 
 CALLERS = (
     "nobody",
@@ -60,13 +63,14 @@ class Api:
         body: Any = None,
         **more: Any,
     ) -> httpx2.Response:
-        """Send a request below `/api/v1`, as *by*."""
+        """Send a request below `/api/v1`, or to a path of `/api/projects`, as *by*."""
         credential = self.credentials[by]
         headers = {} if credential is None else {"Authorization": f"Bearer {credential}"}
         headers |= more.pop("headers", {})
         if body is not None:
             more["json"] = body
-        url = f"{self.base}{V1}{path}"
+        below = "" if path.startswith("/api/") else V1
+        url = f"{self.base}{below}{path}"
         return httpx2.request(method, url, headers=headers, timeout=30, **more)
 
     def get(self, path: str, **more: Any) -> Any:
@@ -97,15 +101,18 @@ def open_api(folder: Path, document: Mapping[str, Any]) -> Generator[Api]:
 
 @asynccontextmanager
 async def _serving(settings: Settings) -> AsyncGenerator[tuple[str, dict[str, str | None]]]:
-    async with open_gateway(settings, author="serve", development=True) as gateway:
-        await gateway.fleet.settled()
+    async with open_gateway(settings, author="serve", development=True, everyone=True) as gateway:
+        await gateway.home.fleet.settled()
         with bind("127.0.0.1", 0) as listener:
             async with open_server(gateway, listener) as base:
-                yield base, await _credentials(gateway.installation)
+                credentials = await _credentials(gateway.installation)
+                await gateway.tenants.follow()
+                yield base, credentials
 
 
 async def _credentials(installation: Installation) -> dict[str, str | None]:
     await installation.agents.add(_agent())
+    await make_tenant(installation.tenants, ELSEWHERE, now=datetime.now(UTC))
     return {
         "nobody": None,
         "wrong key": "rmt_" + "a" * 12 + "_" + "b" * 43,
@@ -114,7 +121,7 @@ async def _credentials(installation: Installation) -> dict[str, str | None]:
         "agent": await _key(installation, "agent", agent=_agent()),
         "user": _token(installation.settings.state),
         "administrator of another tenant": await _key(
-            installation, "other", tenant="elsewhere", admin=True
+            installation, "other", tenant=ELSEWHERE, admin=True
         ),
         "administrator": await _key(installation, "admin", admin=True),
     }

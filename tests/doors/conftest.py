@@ -29,9 +29,9 @@ def files_world() -> World:
     )
 
 
-@pytest.fixture
-async def files_url(files_world: World) -> AsyncGenerator[str]:
-    async with serving(files_world) as url:
+@pytest.fixture(params=["the short way", "over ASGI"])
+async def files_url(files_world: World, request: pytest.FixtureRequest) -> AsyncGenerator[str]:
+    async with serving(files_world, over_asgi=request.param == "over ASGI") as url:
         yield url
 
 

@@ -116,7 +116,7 @@ async def lifespan_events(world: World, steps: list[str], *, fails: bool = False
     app = create_app(
         mcp=world.endpoint(),
         authenticate=world.authenticate,
-        statuses=world.fleet,
+        statuses=world.statuses,
         guard=world.guard,
         resources=world.resources,
         lifespan=lifespan,
@@ -155,7 +155,7 @@ async def test_there_are_no_web_sockets(files_world: World) -> None:
     app = create_app(
         mcp=files_world.endpoint(),
         authenticate=files_world.authenticate,
-        statuses=files_world.fleet,
+        statuses=files_world.statuses,
         guard=files_world.guard,
         resources=files_world.resources,
         lifespan=nullcontext,

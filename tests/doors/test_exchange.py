@@ -28,7 +28,7 @@ def app_of(world: World) -> App:
     return create_app(
         mcp=world.endpoint(),
         authenticate=world.authenticate,
-        statuses=world.fleet,
+        statuses=world.statuses,
         guard=world.guard,
         resources=world.resources,
         lifespan=nullcontext,

@@ -5,6 +5,7 @@ import anyio
 import pytest
 from tests.doors.worlds import (
     MODERN,
+    UUID,
     Wire,
     World,
     envelope,
@@ -295,7 +296,9 @@ async def test_other_verbs_are_not_allowed(wire: Wire) -> None:
         "/mcp/a/b",
         "/mcp//",
         "/mcp/.hidden",
-        "/mcp/00000000-0000-0000-0000-000000000001",
+        f"/mcp/{UUID}/execute",
+        f"/mcp/{UUID}/{UUID}",
+        f"/mcp/{UUID}/files/{UUID}",
     ],
 )
 async def test_what_is_no_endpoint_is_not_found(wire: Wire, path: str) -> None:

@@ -12,7 +12,6 @@ import aiohttp
 import anyio
 import anyio.lowlevel
 import httpx2
-import uvicorn
 from mcp.client.client import Client
 from mcp.client.session import MessageHandlerFnT
 from mcp.client.streamable_http import streamable_http_client
@@ -28,6 +27,7 @@ from remit.calls.listing import Listing
 from remit.calls.pipeline import Pipeline
 from remit.calls.record import Recorder
 from remit.calls.validate import Validator
+from remit.cli.serving import bind
 from remit.doors.addresses import Addresses
 from remit.doors.guard import Guard
 from remit.doors.http import create_app
@@ -37,8 +37,9 @@ from remit.doors.mcp.methods import ServerInfo
 from remit.doors.mcp.mirrored import MirroredArguments
 from remit.doors.mcp.protocol import McpDoor
 from remit.doors.mcp.sessions import Sessions
+from remit.doors.mcp.tenants import TenantDoor
 from remit.doors.oauth import ProtectedResources
-from remit.doors.server import HttpServer
+from remit.doors.server import build_http_server
 from remit.errors import AuditUnavailable, StorageUnavailable, Unauthenticated
 from remit.model.declaration import Declaration, HttpSettings
 from remit.model.events import AuditEvent
@@ -49,6 +50,9 @@ from remit.model.roles import Role
 from remit.model.servers import ServerConfig, ServerState, ServerStatus, Transport
 from remit.model.tools import Tool, ToolId
 from remit.upstreams.catalogue import Catalogue
+
+UUID = "0c8f4cda-9b0c-4b5e-8a36-9ac9e9d6a1b2"
+"""The tenant's."""
 
 JsonObject = dict[str, Any]
 
@@ -173,6 +177,16 @@ class World:
         named = {role.name: role for role in roles}
         self.policy.swap(Declaration(servers=servers, roles=named), revision=2)
 
+    def find(self, tenant: str) -> TenantDoor | None:
+        """Return the door of the one tenant that there is."""
+        mirrored = MirroredArguments(self.listing, self.directory)
+        door = TenantDoor(uuid=UUID, door=self.door, mirrored=mirrored)
+        return door if tenant == "default" else None
+
+    def statuses(self, tenant: str | None) -> tuple[ServerStatus, ...]:
+        """Return where the servers stand."""
+        return self.fleet.statuses() if tenant in (None, "default") else ()
+
     @property
     def guard(self) -> Guard:
         return Guard(loopback=self.is_loopback, http=lambda: self.http)
@@ -184,10 +198,9 @@ class World:
     def endpoint(self) -> McpEndpoint:
         """Return a fresh endpoint over the same insides, as another worker has one."""
         return McpEndpoint(
-            door=self.door,
+            doors=self.find,
             authenticate=self.authenticate,
             sessions=Sessions(self.session_key),
-            mirrored=MirroredArguments(self.listing, self.directory),
             guard=self.guard,
             resources=self.resources,
         )
@@ -257,33 +270,28 @@ class _Servers:
 
 
 @asynccontextmanager
-async def serving(world: World) -> AsyncGenerator[str]:
-    """Serve *world* with uvicorn on a free port of loopback; give its URL."""
+async def serving(world: World, *, over_asgi: bool = False, rest: int = 5) -> AsyncGenerator[str]:
+    """Serve *world* on a free port of loopback; give its URL."""
     endpoint = world.endpoint()
     app = create_app(
         mcp=endpoint,
         authenticate=world.authenticate,
-        statuses=world.fleet,
+        statuses=world.statuses,
         guard=world.guard,
         resources=world.resources,
         lifespan=endpoint.running,
     )
-    config = uvicorn.Config(
-        app,
-        port=0,
-        log_config=None,
-        access_log=False,
-        http="httptools",
-        proxy_headers=False,  # as `remit serve` has it: uvicorn believes any local peer
-        timeout_graceful_shutdown=5,
-    )
-    server = HttpServer(config, endpoint.stop)
+    server = build_http_server(app, on_stop=endpoint.stop, grace=5)
+    if over_asgi:
+        server.config.http = "httptools"
+    server.config.timeout_keep_alive = rest
+    listener = bind("127.0.0.1", 0)
+    port = listener.getsockname()[1]
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(server.serve)
+        tasks.start_soon(server.serve_beside, listener)
         with anyio.fail_after(10):
             while not server.started:
                 await anyio.lowlevel.checkpoint()
-        port = server.servers[0].sockets[0].getsockname()[1]
         try:
             yield f"http://127.0.0.1:{port}"
         finally:

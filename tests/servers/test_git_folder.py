@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from remit.app import builtins_in
+from remit.app.bundled import builtins_in
 from remit.servers.git.server import open_server
 
 

@@ -84,7 +84,7 @@ async def test_every_change_of_callers_is_told_to_running_gateways(database: Dat
     counts: list[int] = []
 
     async def count() -> None:
-        counts.append((await epochs.current("default"))["keys"])
+        counts.append((await epochs.current())["default", "keys"])
 
     await agents.add(WORKER)
     await count()

@@ -8,7 +8,7 @@
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -205,12 +205,20 @@ async def latest_usable(store: RevisionStore, tenant: str) -> tuple[Loaded, int]
     Raises:
         StartupError: There is none.
     """
+    found = await newest_usable(store, tenant)
+    if found is None:
+        raise StartupError("there is no revision that can be used: apply a declaration")
+    return found
+
+
+async def newest_usable(store: RevisionStore, tenant: str) -> tuple[Loaded, int] | None:
+    """Return the newest revision that this version can use, and its number, or None."""
     for revision in await store.all_revisions(tenant):
         try:
             return parse_revision(revision), revision.number
         except DeclarationError:
             continue  # what runs says so when it follows
-    raise StartupError("there is no revision that can be used: apply a declaration")
+    return None
 
 
 async def roll_back(
@@ -276,12 +284,28 @@ class Follower:
     """
 
     def __init__(
-        self, store: RevisionStore, policy: Swappable, fleet: Reconfigurable, *, tenant: str
+        self,
+        store: RevisionStore,
+        policy: Swappable,
+        fleet: Reconfigurable,
+        *,
+        tenant: str,
+        then: Callable[[], None] = lambda: None,
     ) -> None:
+        """Follow the chain of one tenant.
+
+        Args:
+            store: Where revisions are kept.
+            policy: The tenant's.
+            fleet: Its servers.
+            tenant: Its name.
+            then: Called when another revision is in force.
+        """
         self._store = store
         self._policy = policy
         self._fleet = fleet
         self._tenant = tenant
+        self._then = then
 
     async def follow(self) -> bool:
         """Put the latest revision in force unless it is; return whether another one is now.
@@ -298,14 +322,17 @@ class Follower:
         except DeclarationError as error:
             log.error(  # noqa: TRY400 - one line
                 "a revision cannot be used; the one before stays in force",
+                tenant=self._tenant,
                 revision=latest.number,
                 in_force=self._policy.revision,
                 problems=[str(problem) for problem in error.problems],
             )
             return False
         self._fleet.reconfigure(declaration.servers)
+        self._then()
         log.warning(
             "revision in force",
+            tenant=self._tenant,
             revision=latest.number,
             author=latest.author,
             reason=latest.reason,

@@ -6,10 +6,9 @@ from typing import Annotated
 import typer
 
 from remit.admin.agents import check_agent, get_agent
-from remit.app import open_installation
-from remit.cli.output import ConfigFlag, JsonFlag, as_rows, print_json, print_table, run
+from remit.app.installation import open_installation
+from remit.cli.output import ConfigFlag, JsonFlag, TenantFlag, as_rows, print_json, print_table, run
 from remit.model.agents import Agent
-from remit.model.principals import DEFAULT_TENANT
 from remit.settings import Settings
 
 agents_app = typer.Typer(help="Register, change and list agents.", no_args_is_help=True)
@@ -35,10 +34,13 @@ def create(
     ] = None,
     epic: EpicFlag = None,
     config: ConfigFlag = None,
+    tenant: TenantFlag = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Register an agent; `remit keys create NAME --agent ID` then gives it a key."""
-    agent = run(lambda: _create(Settings.read(config), agent_id, type_name, role, epic))
+    agent = run(
+        lambda: _create(Settings.read(config, tenant=tenant), agent_id, type_name, role, epic)
+    )
     _show(agent, "is registered", as_json)
 
 
@@ -54,17 +56,22 @@ def change(
     ] = None,
     epic: EpicFlag = None,
     config: ConfigFlag = None,
+    tenant: TenantFlag = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Change an agent; its keys follow within 2 seconds. What is not given stays."""
-    agent = run(lambda: _change(Settings.read(config), agent_id, type_name, role, epic))
+    agent = run(
+        lambda: _change(Settings.read(config, tenant=tenant), agent_id, type_name, role, epic)
+    )
     _show(agent, "is changed", as_json)
 
 
 @agents_app.command("list")
-def list_agents(config: ConfigFlag = None, as_json: JsonFlag = False) -> None:
+def list_agents(
+    config: ConfigFlag = None, tenant: TenantFlag = None, as_json: JsonFlag = False
+) -> None:
     """Show every agent."""
-    entries = [_entry(agent) for agent in run(lambda: _all(Settings.read(config)))]
+    entries = [_entry(agent) for agent in run(lambda: _all(Settings.read(config, tenant=tenant)))]
     if as_json:
         print_json(entries)
         return
@@ -80,7 +87,7 @@ async def _create(
     async with open_installation(settings, author="") as installation:
         agent = check_agent(
             agent_id,
-            tenant=DEFAULT_TENANT,
+            tenant=installation.tenant.name,
             type_name=type_name,
             now=datetime.now(UTC),
             role=role or "",
@@ -95,10 +102,10 @@ async def _change(
     settings: Settings, agent_id: str, type_name: str | None, role: str | None, epic: str | None
 ) -> Agent:
     async with open_installation(settings, author="") as installation:
-        old = await get_agent(installation.agents, DEFAULT_TENANT, agent_id)
+        old = await get_agent(installation.agents, installation.tenant.name, agent_id)
         agent = check_agent(
             agent_id,
-            tenant=DEFAULT_TENANT,
+            tenant=installation.tenant.name,
             type_name=old.type.value if type_name is None else type_name,
             now=old.created,
             role=old.role if role is None else role,
@@ -111,7 +118,7 @@ async def _change(
 
 async def _all(settings: Settings) -> list[Agent]:
     async with open_installation(settings, author="") as installation:
-        return list(await installation.agents.all_agents(DEFAULT_TENANT))
+        return list(await installation.agents.all_agents(installation.tenant.name))
 
 
 def _show(agent: Agent, what: str, as_json: bool) -> None:

@@ -12,10 +12,9 @@ from remit.admin.changes import AuthorityChange
 from remit.admin.declaration import Loaded, load_declaration
 from remit.admin.plans import Plan, difference_between
 from remit.admin.revisions import apply_file, standing_of
-from remit.app import open_state
-from remit.cli.output import ConfigFlag, JsonFlag, counted, print_json, run
+from remit.app.installation import open_state
+from remit.cli.output import ConfigFlag, JsonFlag, TenantFlag, counted, print_json, run
 from remit.errors import Conflict
-from remit.model.principals import DEFAULT_TENANT
 from remit.settings import DEFAULT_CONFIG, Settings
 from remit.storage.revisions import Revisions
 from remit.storage.seen import SeenTools
@@ -33,6 +32,7 @@ def apply(
     ] = False,
     reason: Annotated[str, typer.Option("--reason", help="Why, in a line.")] = "",
     config: ConfigFlag = None,
+    tenant: TenantFlag = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Make FILE the declaration that counts, for every gateway on this database within seconds.
@@ -40,7 +40,7 @@ def apply(
     Shows what changes, and who gains or loses which tool. A file that is wrong changes nothing.
     Exit status 1 if it is refused.
     """
-    settings = settings_beside(file, config)
+    settings = settings_beside(file, config, tenant)
     loaded = load(file)
     plan = run(lambda: _apply(settings, loaded, reason, dry_run=dry_run, replace=replace))
     if as_json:
@@ -53,12 +53,12 @@ def apply(
         raise typer.Exit(1)
 
 
-def settings_beside(file: Path, config: Path | None) -> Settings:
+def settings_beside(file: Path, config: Path | None, tenant: str | None) -> Settings:
     """Return whose state is meant: that of the declaration in use, else that beside *file*."""
     named = config or os.environ.get("REMIT_CONFIG") or os.environ.get("MCP_CONFIG_PATH")
     if named or Path(DEFAULT_CONFIG).exists():
-        return Settings.read(config)
-    return Settings.read(file)
+        return Settings.read(config, tenant=tenant)
+    return Settings.read(file, tenant=tenant)
 
 
 def load(file: Path) -> Loaded:
@@ -73,16 +73,16 @@ def load(file: Path) -> Loaded:
 async def _apply(
     settings: Settings, loaded: Loaded, reason: str, *, dry_run: bool, replace: bool
 ) -> Plan:
-    async with open_state(settings) as database:
-        store = Revisions(database)
+    async with open_state(settings) as state:
+        store, tenant = Revisions(state.database), state.tenant.name
         new = loaded.declaration
-        standing = await standing_of(store, DEFAULT_TENANT, new.document)
+        standing = await standing_of(store, tenant, new.document)
         difference = difference_between(
             standing.latest,
             new,
-            tenant=DEFAULT_TENANT,
+            tenant=tenant,
             now=datetime.now(UTC),
-            seen=[tool.id for tool in await SeenTools(database).all_tools(DEFAULT_TENANT)],
+            seen=[tool.id for tool in await SeenTools(state.database).all_tools(tenant)],
         )
         if dry_run:
             conflict = ""
@@ -93,7 +93,7 @@ async def _apply(
         try:
             written = await apply_file(
                 store,
-                DEFAULT_TENANT,
+                tenant,
                 loaded,
                 author="cli",
                 reason=reason or f"from {Path(loaded.file).name}",

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Literal, TextIO
@@ -10,12 +11,13 @@ import anyio
 import typer
 
 from remit.admin.audit_rows import Form, audit_entry, exported, report_entry
-from remit.app import open_installation
+from remit.app.installation import open_installation
 from remit.cli.exporting import open_sink
 from remit.cli.output import (
     EXIT_NO,
     ConfigFlag,
     JsonFlag,
+    TenantFlag,
     as_rows,
     counted,
     print_json,
@@ -24,7 +26,6 @@ from remit.cli.output import (
 )
 from remit.model.calls import OutcomeKind
 from remit.model.events import AuditEvent, AuditQuery
-from remit.model.principals import DEFAULT_TENANT
 from remit.settings import Settings
 from remit.storage.audit import AuditLog, open_audit
 from remit.storage.chain import ChainReport
@@ -85,11 +86,12 @@ def search(
     text: TextFlag = None,
     limit: Annotated[int, typer.Option("--limit", min=1, max=100_000, help="Rows.")] = 100,
     config: ConfigFlag = None,
+    tenant: TenantFlag = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Show calls, newest first: one row each, refused ones too."""
     query = AuditQuery(
-        tenant=DEFAULT_TENANT,
+        tenant="",
         principal=principal,
         server=server,
         tool=tool,
@@ -102,7 +104,7 @@ def search(
         text=text,
         limit=limit,
     )
-    events = run(lambda: _search(Settings.read(config), query))
+    events = run(lambda: _search(Settings.read(config, tenant=tenant), query))
     _print(events, as_json=as_json)
 
 
@@ -129,10 +131,11 @@ def export(
         int | None, typer.Option("--limit", min=1, help="Rows; all of them unless given.")
     ] = None,
     config: ConfigFlag = None,
+    tenant: TenantFlag = None,
 ) -> None:
     """Write every call that matches, newest first, however many there are."""
     query = AuditQuery(
-        tenant=DEFAULT_TENANT,
+        tenant="",
         principal=principal,
         server=server,
         tool=tool,
@@ -144,7 +147,7 @@ def export(
         until=_utc(until),
         text=text,
     )
-    settings = Settings.read(config)
+    settings = Settings.read(config, tenant=tenant)
     with open_sink(output) as sink:
         written = run(lambda: _export(settings, query, limit, form, sink))
     if output is not None:
@@ -152,12 +155,12 @@ def export(
 
 
 @audit_app.command()
-def verify(config: ConfigFlag = None, as_json: JsonFlag = False) -> None:
+def verify(config: ConfigFlag = None, tenant: TenantFlag = None, as_json: JsonFlag = False) -> None:
     """Say whether every row is as it was written, in its place, and none is gone.
 
     Exit status 1 if one is not; it is named.
     """
-    report = run(lambda: _verified(Settings.read(config)))
+    report = run(lambda: _verified(Settings.read(config, tenant=tenant)))
     broken = report.broken
     if as_json:
         print_json(report_entry(report))
@@ -176,10 +179,11 @@ def tail(
     lines: Annotated[int, typer.Option("--lines", "-n", min=1, max=10_000, help="How many.")] = 20,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until Ctrl-C.")] = False,
     config: ConfigFlag = None,
+    tenant: TenantFlag = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Show the last calls, oldest first."""
-    settings = Settings.read(config)
+    settings = Settings.read(config, tenant=tenant)
     try:
         run(lambda: _tail(settings, lines, follow=follow, as_json=as_json))
     except KeyboardInterrupt:
@@ -187,24 +191,26 @@ def tail(
 
 
 @asynccontextmanager
-async def _open(settings: Settings) -> AsyncGenerator[AuditLog]:
+async def _open(settings: Settings) -> AsyncGenerator[tuple[AuditLog, str]]:
+    """Give the record, and the name of the tenant that is meant."""
     async with (
         open_installation(settings, author="") as installation,
         open_audit(installation.database, settings.state, durability="process") as audit,
     ):
-        yield audit
+        yield audit, installation.tenant.name
 
 
 async def _search(settings: Settings, query: AuditQuery) -> Sequence[AuditEvent]:
-    async with _open(settings) as audit:
-        return await audit.search(query)
+    async with _open(settings) as (audit, tenant):
+        return await audit.search(replace(query, tenant=tenant))
 
 
 async def _export(
     settings: Settings, query: AuditQuery, limit: int | None, form: Form, sink: TextIO
 ) -> int:
     written = 0
-    async with _open(settings) as audit:
+    async with _open(settings) as (audit, tenant):
+        query = replace(query, tenant=tenant)
         async for rows, text in exported(audit, query, form, limit=limit):
             sink.write(text)
             written += rows
@@ -212,14 +218,14 @@ async def _export(
 
 
 async def _verified(settings: Settings) -> ChainReport:
-    async with _open(settings) as audit:
-        return await audit.verify(DEFAULT_TENANT)
+    async with _open(settings) as (audit, tenant):
+        return await audit.verify(tenant)
 
 
 async def _tail(settings: Settings, lines: int, *, follow: bool, as_json: bool) -> None:
-    async with _open(settings) as audit:
+    async with _open(settings) as (audit, tenant):
         most = max(lines, MOST_BETWEEN) if follow else lines
-        query = AuditQuery(tenant=DEFAULT_TENANT, limit=most)
+        query = AuditQuery(tenant=tenant, limit=most)
         latest = await audit.search(query)
         _print(latest[:lines][::-1], as_json=as_json)
         while follow:

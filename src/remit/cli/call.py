@@ -6,9 +6,9 @@ from typing import Annotated, cast
 
 import typer
 
-from remit.app import open_gateway
+from remit.app.gateway import open_gateway
 from remit.calls.ids import new_id
-from remit.cli.output import EXIT_NO, EXIT_USAGE, ConfigFlag, fail, print_json, run
+from remit.cli.output import EXIT_NO, EXIT_USAGE, ConfigFlag, TenantFlag, fail, print_json, run
 from remit.cli.servers import print_absent, settle
 from remit.cli.subjects import SubjectFlag, ToolArgument, find_subject
 from remit.errors import BadCall, CallDenied, LimitReached
@@ -19,10 +19,12 @@ from remit.settings import Settings
 def call(
     subject: SubjectFlag,
     tool: ToolArgument,
+    *,
     arguments: Annotated[
         str, typer.Option("--args", metavar="JSON", help="The arguments, as a JSON object.")
     ] = "{}",
     config: ConfigFlag = None,
+    tenant: TenantFlag = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the whole MCP result, not only its texts.")
     ] = False,
@@ -37,7 +39,9 @@ def call(
         is_object = False
     if not is_object:
         fail("--args must be a JSON object, such as '{\"max_count\": 3}'", EXIT_USAGE)
-    kind, result = run(lambda: _called(Settings.read(config), subject, tool, arguments))
+    kind, result = run(
+        lambda: _called(Settings.read(config, tenant=tenant), subject, tool, arguments)
+    )
     if as_json:
         print_json(result)
     else:
@@ -61,7 +65,7 @@ async def _called(
             started=datetime.now(UTC),
         )
         try:
-            outcome = await gateway.pipeline.run(request)
+            outcome = await gateway.home.pipeline.run(request)
         except CallDenied as denied:
             if not denied.layer:  # the name may be that of a server that is away
                 print_absent(gateway)

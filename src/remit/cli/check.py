@@ -13,8 +13,18 @@ from remit.admin.check import Report, check_declaration, subjects_in_use
 from remit.admin.declaration import Loaded, load_declaration
 from remit.admin.exposed_files import exposed_files
 from remit.admin.known_servers import unclaimed_package
-from remit.app import builtins_in, open_state
-from remit.cli.output import EXIT_NO, ConfigFlag, JsonFlag, counted, err, print_json, run
+from remit.app.bundled import builtins_in
+from remit.app.installation import open_installation, open_state
+from remit.cli.output import (
+    EXIT_NO,
+    ConfigFlag,
+    JsonFlag,
+    TenantFlag,
+    counted,
+    err,
+    print_json,
+    run,
+)
 from remit.cli.servers import is_absent
 from remit.errors import DeclarationError, Problem, StartupError, StorageUnavailable
 from remit.model.declaration import Declaration
@@ -29,6 +39,7 @@ from remit.upstreams.fleet import open_fleet
 
 def check(
     config: ConfigFlag = None,
+    tenant: TenantFlag = None,
     connect: Annotated[
         bool,
         typer.Option("--connect", help="Also start the servers and compare with what they offer."),
@@ -37,11 +48,12 @@ def check(
 ) -> None:
     """Say everything that is wrong or suspicious in the declaration.
 
+    That is the file, and for a tenant other than `default` the revision in force.
     Exit status 1 on an error, 0 with warnings alone. Without --connect no server is started.
     """
-    settings = Settings.read(config)
+    settings = Settings.read(config, tenant=tenant)
     try:
-        loaded = load_declaration(settings.config)
+        loaded = _loaded(settings)
         asked = run(lambda: _ask(loaded.declaration, settings)) if connect else _Asked()
         now = datetime.now(UTC)
         kept = run(lambda: _look_at_state(settings, now))
@@ -55,9 +67,28 @@ def check(
     if as_json:
         print_json(report.to_json())
     else:
-        _print(report, str(settings.config))
+        is_file = settings.tenant == DEFAULT_TENANT
+        _print(report, str(settings.config) if is_file else f"tenant {settings.tenant}")
     if report.errors:
         raise typer.Exit(EXIT_NO)
+
+
+def _loaded(settings: Settings) -> Loaded:
+    """Return the file, or what is in force for a tenant that has none."""
+    if settings.tenant == DEFAULT_TENANT:
+        return load_declaration(settings.config)
+    found = run(lambda: _in_force(settings))
+    if isinstance(found, DeclarationError):
+        raise found
+    return found
+
+
+async def _in_force(settings: Settings) -> Loaded | DeclarationError:
+    try:
+        async with open_installation(settings, author="") as installation:
+            return installation.loaded
+    except DeclarationError as error:
+        return error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,9 +136,9 @@ async def _look_at_state(settings: Settings, now: datetime) -> _Kept:
         file = database_file(url)
         in_use = None
         if file is None or file.exists():
-            async with open_state(settings) as database:
-                keys = await Keys(database).all_keys(DEFAULT_TENANT)
-                agents = await Agents(database).all_agents(DEFAULT_TENANT)
+            async with open_state(settings) as state:
+                keys = await Keys(state.database).all_keys(state.tenant.name)
+                agents = await Agents(state.database).all_agents(state.tenant.name)
             in_use = subjects_in_use(keys, agents, now)
     except (StartupError, StorageUnavailable) as error:
         away = Problem(

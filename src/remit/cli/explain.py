@@ -6,31 +6,28 @@ import typer
 
 from remit.admin.authority import Answer, Authority, WhoCan
 from remit.admin.known_servers import offered_by
-from remit.app import BUILTINS, Installation, open_installation
+from remit.app.bundled import BUILTINS
+from remit.app.installation import Installation, open_installation
 from remit.calls.directory import declared_tools
-from remit.cli.output import (
-    EXIT_NO,
-    ConfigFlag,
-    JsonFlag,
-    print_json,
-    print_table,
-    run,
-)
+from remit.cli.output import EXIT_NO, ConfigFlag, JsonFlag, TenantFlag, print_json, print_table, run
 from remit.cli.subjects import SubjectFlag, ToolArgument, find_subject
-from remit.model.principals import DEFAULT_TENANT
 from remit.model.tools import ToolId
 from remit.settings import Settings
 from remit.upstreams.names import Names
 
 
 def explain(
-    subject: SubjectFlag, tool: ToolArgument, config: ConfigFlag = None, as_json: JsonFlag = False
+    subject: SubjectFlag,
+    tool: ToolArgument,
+    config: ConfigFlag = None,
+    tenant: TenantFlag = None,
+    as_json: JsonFlag = False,
 ) -> None:
     """Say whether a caller may call a tool, and what every layer says.
 
     Exit status 1 for no. Nothing is called and no server is started.
     """
-    answer = run(lambda: _explained(Settings.read(config), subject, tool))
+    answer = run(lambda: _explained(Settings.read(config, tenant=tenant), subject, tool))
     if as_json:
         print_json(answer.to_json())
     else:
@@ -39,12 +36,17 @@ def explain(
         raise typer.Exit(EXIT_NO)
 
 
-def who_can(tool: ToolArgument, config: ConfigFlag = None, as_json: JsonFlag = False) -> None:
+def who_can(
+    tool: ToolArgument,
+    config: ConfigFlag = None,
+    tenant: TenantFlag = None,
+    as_json: JsonFlag = False,
+) -> None:
     """Show every role, key, user role and agent type that can call a tool.
 
     Exit status 1 if nobody can. No server is started.
     """
-    found = run(lambda: _found(Settings.read(config), tool))
+    found = run(lambda: _found(Settings.read(config, tenant=tenant), tool))
     if as_json:
         print_json(found.to_json())
     else:
@@ -61,8 +63,8 @@ async def _explained(settings: Settings, subject: str, tool: str) -> Answer:
 
 async def _found(settings: Settings, tool: str) -> WhoCan:
     async with open_installation(settings, author="") as installation:
-        keys = await installation.keys.all_keys(DEFAULT_TENANT)
-        agents = await installation.agents.all_agents(DEFAULT_TENANT)
+        keys = await installation.keys.all_keys(installation.tenant.name)
+        agents = await installation.agents.all_agents(installation.tenant.name)
         return (await open_authority(installation)).who_can(
             tool, keys, datetime.now(UTC), [agent.principal for agent in agents]
         )
@@ -71,7 +73,9 @@ async def _found(settings: Settings, tool: str) -> WhoCan:
 async def open_authority(installation: Installation) -> Authority:
     """Return an authority that knows what was declared, bundled or ever seen; starts no server."""
     declaration = installation.policy.declaration
-    seen = frozenset(tool.id for tool in await installation.seen.all_tools(DEFAULT_TENANT))
+    seen = frozenset(
+        tool.id for tool in await installation.seen.all_tools(installation.tenant.name)
+    )
     published = {
         name: offered_by(config) or frozenset[str]() for name, config in declaration.servers.items()
     }

@@ -9,11 +9,12 @@ import typer
 
 from remit.admin.agents import get_agent
 from remit.admin.keys import MadeKey, check_purpose, make_key, parse_expiry, rotate_key
-from remit.app import open_installation
+from remit.app.installation import open_installation
 from remit.cli.output import (
     EXIT_USAGE,
     ConfigFlag,
     JsonFlag,
+    TenantFlag,
     as_rows,
     fail,
     print_json,
@@ -22,7 +23,6 @@ from remit.cli.output import (
 )
 from remit.errors import BadCall
 from remit.model.keys import Key
-from remit.model.principals import DEFAULT_TENANT
 from remit.settings import Settings
 
 keys_app = typer.Typer(help="Make, list, rotate and revoke API keys.", no_args_is_help=True)
@@ -73,6 +73,7 @@ def create(
         ),
     ] = None,
     config: ConfigFlag = None,
+    tenant: TenantFlag = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Make a key and show it, once: only its hash is kept.
@@ -88,7 +89,7 @@ def create(
         admin=admin,
     )
     purpose.check()
-    made = run(lambda: _create(Settings.read(config), name, purpose, expires))
+    made = run(lambda: _create(Settings.read(config, tenant=tenant), name, purpose, expires))
     _show(made, as_json)
 
 
@@ -105,16 +106,19 @@ def rotate(
         ),
     ] = 0.0,
     config: ConfigFlag = None,
+    tenant: TenantFlag = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Give a key a new secret and show it, once; what the key is for stays the same."""
-    _show(run(lambda: _rotate(Settings.read(config), name, overlap)), as_json)
+    _show(run(lambda: _rotate(Settings.read(config, tenant=tenant), name, overlap)), as_json)
 
 
 @keys_app.command("list")
-def list_keys(config: ConfigFlag = None, as_json: JsonFlag = False) -> None:
+def list_keys(
+    config: ConfigFlag = None, tenant: TenantFlag = None, as_json: JsonFlag = False
+) -> None:
     """Show every key, never its secret."""
-    keys = run(lambda: _all(Settings.read(config)))
+    keys = run(lambda: _all(Settings.read(config, tenant=tenant)))
     entries = [_entry(key) for key in keys]
     if as_json:
         print_json(entries)
@@ -126,9 +130,9 @@ def list_keys(config: ConfigFlag = None, as_json: JsonFlag = False) -> None:
 
 
 @keys_app.command()
-def revoke(name: NameArgument, config: ConfigFlag = None) -> None:
+def revoke(name: NameArgument, config: ConfigFlag = None, tenant: TenantFlag = None) -> None:
     """End a key; a running gateway refuses it within 2 seconds."""
-    key = run(lambda: _revoke(Settings.read(config), name))
+    key = run(lambda: _revoke(Settings.read(config, tenant=tenant), name))
     typer.echo(f"key {key.name!r} ({key.id}) is revoked; a running gateway refuses it within 2 s")
 
 
@@ -173,13 +177,15 @@ async def _create(settings: Settings, name: str, purpose: _Purpose, expires: str
         return await make_key(
             installation.keys,
             name,
-            tenant=DEFAULT_TENANT,
+            tenant=installation.tenant.name,
             now=now,
             role=purpose.role,
             user_role=purpose.user_role,
             service=purpose.service,
             queries=purpose.queries,
-            agent=await get_agent(installation.agents, DEFAULT_TENANT, agent) if agent else None,
+            agent=await get_agent(installation.agents, installation.tenant.name, agent)
+            if agent
+            else None,
             admin=purpose.admin,
             expires=parse_expiry(expires, now) if expires is not None else None,
             roles=installation.policy.declaration.roles,
@@ -191,7 +197,7 @@ async def _rotate(settings: Settings, name: str, overlap: float) -> MadeKey:
         return await rotate_key(
             installation.keys,
             name,
-            tenant=DEFAULT_TENANT,
+            tenant=installation.tenant.name,
             now=datetime.now(UTC),
             overlap=overlap,
         )
@@ -199,12 +205,12 @@ async def _rotate(settings: Settings, name: str, overlap: float) -> MadeKey:
 
 async def _all(settings: Settings) -> list[Key]:
     async with open_installation(settings, author="") as installation:
-        return list(await installation.keys.all_keys(DEFAULT_TENANT))
+        return list(await installation.keys.all_keys(installation.tenant.name))
 
 
 async def _revoke(settings: Settings, name: str) -> Key:
     async with open_installation(settings, author="") as installation:
-        return await installation.keys.revoke(DEFAULT_TENANT, name, datetime.now(UTC))
+        return await installation.keys.revoke(installation.tenant.name, name, datetime.now(UTC))
 
 
 def _entry(key: Key) -> dict[str, object]:

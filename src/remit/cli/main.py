@@ -22,6 +22,7 @@ from remit.cli.keys import keys_app
 from remit.cli.revisions import export, revisions, rollback
 from remit.cli.serve import serve
 from remit.cli.stdio import stdio
+from remit.cli.tenants import tenants_app
 from remit.cli.test import policy_test
 from remit.cli.token import token_app
 from remit.cli.tools import tools
@@ -51,6 +52,7 @@ for command in (
     app.command()(command)
 app.command("who-can")(who_can)
 app.command("test")(policy_test)
+app.add_typer(tenants_app, name="tenants")
 app.command(WORKER, hidden=True)(serve_worker)
 app.add_typer(keys_app, name="keys")
 app.add_typer(agents_app, name="agents")

@@ -36,6 +36,11 @@ ConfigFlag = Annotated[
     ),
 ]
 
+TenantFlag = Annotated[
+    str | None,
+    typer.Option("--tenant", metavar="TENANT", help="Name or UUID of a tenant; default: default."),
+]
+
 err = Console(stderr=True, highlight=False)
 
 

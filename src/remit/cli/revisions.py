@@ -11,10 +11,18 @@ import typer
 from remit.admin.changes import document_changes
 from remit.admin.revisions import as_yaml, roll_back
 from remit.admin.secret_files import write_secret
-from remit.app import open_state
-from remit.cli.output import ConfigFlag, JsonFlag, as_rows, fail, print_json, print_table, run
+from remit.app.installation import open_state
+from remit.cli.output import (
+    ConfigFlag,
+    JsonFlag,
+    TenantFlag,
+    as_rows,
+    fail,
+    print_json,
+    print_table,
+    run,
+)
 from remit.errors import StartupError
-from remit.model.principals import DEFAULT_TENANT
 from remit.model.revisions import Revision
 from remit.settings import Settings
 from remit.storage.revisions import Revisions
@@ -33,10 +41,11 @@ def revisions(
         int | None, typer.Argument(metavar="[N]", min=1, help="Show this one and what it changed.")
     ] = None,
     config: ConfigFlag = None,
+    tenant: TenantFlag = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Show the declaration's history, newest first, or one revision of it."""
-    settings = Settings.read(config)
+    settings = Settings.read(config, tenant=tenant)
     if number is None:
         found = run(lambda: _all(settings))
         entries = [_entry(revision) for revision in found]
@@ -60,13 +69,14 @@ def rollback(
     number: NumberArgument,
     reason: Annotated[str, typer.Option("--reason", help="Why, in a line.")] = "",
     config: ConfigFlag = None,
+    tenant: TenantFlag = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Make what revision N says the current revision again, as a new one.
 
     The file stays as it is: it is refused until it says the same, or is applied with --replace.
     """
-    settings = Settings.read(config)
+    settings = Settings.read(config, tenant=tenant)
     written = run(lambda: _roll_back(settings, number, reason))
     if as_json:
         print_json(_entry(written))
@@ -80,9 +90,10 @@ def export(
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Instead of printing it.")
     ] = None,
     config: ConfigFlag = None,
+    tenant: TenantFlag = None,
 ) -> None:
     """Write the current declaration, or that of revision N, as YAML that `apply` takes."""
-    settings = Settings.read(config)
+    settings = Settings.read(config, tenant=tenant)
     text = as_yaml(run(lambda: _one(settings, number)).document)
     if output is None:
         typer.echo(text, nl=False)
@@ -98,35 +109,35 @@ def export(
 
 
 async def _all(settings: Settings) -> Sequence[Revision]:
-    async with open_state(settings) as database:
-        return await Revisions(database).all_revisions(DEFAULT_TENANT)
+    async with open_state(settings) as state:
+        return await Revisions(state.database).all_revisions(state.tenant.name)
 
 
 async def _one(settings: Settings, number: int | None) -> Revision:
-    async with open_state(settings) as database:
-        store = Revisions(database)
+    async with open_state(settings) as state:
+        store = Revisions(state.database)
         if number is not None:
-            return await store.get_revision(DEFAULT_TENANT, number)
-        latest = await store.latest(DEFAULT_TENANT)
+            return await store.get_revision(state.tenant.name, number)
+        latest = await store.latest(state.tenant.name)
         if latest is None:
             fail("nothing was declared yet: `remit apply FILE` or `remit serve` does")
         return latest
 
 
 async def _with_the_one_before(settings: Settings, number: int) -> tuple[Revision, Revision | None]:
-    async with open_state(settings) as database:
-        store = Revisions(database)
-        one = await store.get_revision(DEFAULT_TENANT, number)
+    async with open_state(settings) as state:
+        store = Revisions(state.database)
+        one = await store.get_revision(state.tenant.name, number)
         if number == 1:
             return one, None
-        return one, await store.get_revision(DEFAULT_TENANT, number - 1)
+        return one, await store.get_revision(state.tenant.name, number - 1)
 
 
 async def _roll_back(settings: Settings, number: int, reason: str) -> Revision:
-    async with open_state(settings) as database:
+    async with open_state(settings) as state:
         return await roll_back(
-            Revisions(database),
-            DEFAULT_TENANT,
+            Revisions(state.database),
+            state.tenant.name,
             number,
             author="cli",
             reason=reason or f"rollback to revision {number}",

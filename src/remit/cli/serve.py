@@ -9,7 +9,8 @@ import typer
 
 from remit.admin.keys import ADMIN_KEY_NAME, make_key
 from remit.admin.secret_files import write_secret
-from remit.app import Installation, open_gateway, open_installation
+from remit.app.gateway import open_gateway
+from remit.app.installation import Installation, open_installation
 from remit.cli.output import ConfigFlag, run
 from remit.cli.serving import (
     bind,
@@ -61,7 +62,7 @@ def serve(
 
 async def _serve(settings: Settings, host: str, port: int, *, replace: bool) -> None:
     async with open_gateway(
-        settings, author="serve", development=is_loopback(host), replace=replace
+        settings, author="serve", everyone=True, development=is_loopback(host), replace=replace
     ) as gateway:
         await _check_exposure(gateway.installation, host)
         with bind(host, port) as listener:

@@ -2,7 +2,7 @@
 
 import typer
 
-from remit.app import Gateway
+from remit.app.gateway import Gateway
 from remit.cli.output import err
 from remit.model.declaration import Declaration
 from remit.model.servers import ServerState, ServerStatus
@@ -11,7 +11,7 @@ from remit.model.servers import ServerState, ServerStatus
 async def settle(gateway: Gateway) -> None:
     """Wait until every server is up or has failed, with a spinner on a terminal."""
     with err.status("connecting to the servers"):
-        await gateway.fleet.settled()
+        await gateway.home.fleet.settled()
 
 
 def is_absent(status: ServerStatus, declaration: Declaration) -> bool:
@@ -22,7 +22,7 @@ def is_absent(status: ServerStatus, declaration: Declaration) -> bool:
 def print_absent(gateway: Gateway) -> None:
     """Print a line on standard error for each server that should be up and is not."""
     declaration = gateway.installation.policy.declaration
-    for status in gateway.fleet.statuses():
+    for status in gateway.home.fleet.statuses():
         if is_absent(status, declaration):
             typer.echo(
                 f"note: server {status.name!r} {status.state.value}: {status.reason}", err=True

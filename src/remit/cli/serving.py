@@ -9,11 +9,11 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 import anyio
-import uvicorn
 from anyio.abc import TaskStatus
 
-from remit.app import Gateway, build_http_doors
-from remit.doors.server import HttpServer
+from remit.app.doors import build_http_doors
+from remit.app.gateway import Gateway
+from remit.doors.server import HttpServer, build_http_server
 from remit.errors import StartupError
 
 GRACE = 5
@@ -70,19 +70,7 @@ def build_server(gateway: Gateway, listener: socket.socket) -> HttpServer:
     """Return the HTTP server for *gateway*; whoever runs it owns *listener*."""
     loopback = is_loopback(listener.getsockname()[0])
     doors = build_http_doors(gateway, loopback=loopback)
-    config = uvicorn.Config(
-        doors.app,
-        http="httptools",
-        ws="none",
-        access_log=False,
-        log_config=None,
-        server_header=False,
-        proxy_headers=False,
-        date_header=False,
-        timeout_graceful_shutdown=GRACE,
-        lifespan="on",
-    )
-    return HttpServer(config, doors.stop)
+    return build_http_server(doors.app, on_stop=doors.stop, grace=GRACE)
 
 
 async def serve_until_cancelled(server: HttpServer, listener: socket.socket) -> None:

@@ -6,10 +6,10 @@ from typing import Annotated
 import typer
 
 from remit.admin.subjects import SPELLINGS, Subjects
-from remit.app import Installation
+from remit.app.installation import Installation
 from remit.cli.output import EXIT_USAGE, fail
 from remit.errors import BadCall, NotFound
-from remit.model.principals import DEFAULT_TENANT, Principal, PrincipalKind
+from remit.model.principals import Principal, PrincipalKind
 
 SubjectFlag = Annotated[
     str, typer.Option("--as", metavar="SUBJECT", help=f"The caller: {SPELLINGS}.")
@@ -26,7 +26,7 @@ ToolArgument = Annotated[
 async def find_subject(installation: Installation, text: str) -> Principal:
     """Return the principal that *text* means; leave with status 2 when it means none."""
     subjects = Subjects(
-        tenant=DEFAULT_TENANT,
+        tenant=installation.tenant.name,
         roles=installation.policy.declaration.roles,
         keys=installation.keys,
         agents=installation.agents,

@@ -11,12 +11,13 @@ import typer
 from remit.admin.authority import Authority
 from remit.admin.changes import known_tools
 from remit.admin.policy_tests import Result, read_cases, run_cases, uncovered_rules
-from remit.app import Installation, open_installation
+from remit.app.installation import Installation, open_installation
 from remit.cli.output import (
     EXIT_NO,
     EXIT_USAGE,
     ConfigFlag,
     JsonFlag,
+    TenantFlag,
     counted,
     fail,
     print_json,
@@ -24,7 +25,7 @@ from remit.cli.output import (
 )
 from remit.cli.subjects import find_subject
 from remit.errors import DeclarationError, Problem
-from remit.model.principals import DEFAULT_TENANT, Principal
+from remit.model.principals import Principal
 from remit.policy.snapshot import compile_snapshot
 from remit.settings import Settings
 from remit.upstreams.names import Names
@@ -73,13 +74,14 @@ def policy_test(
         ),
     ] = None,
     config: ConfigFlag = None,
+    tenant: TenantFlag = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Run policy tests: files of cases {as, tool, args, expect: allow|deny, rule}.
 
     Shows failures and the rules that no case reaches. Exit status 1 on a failure.
     """
-    settings = Settings.read(config)
+    settings = Settings.read(config, tenant=tenant)
     chosen = files or sorted((settings.config.parent / FOLDER).glob("*.y*ml"))
     if not chosen:
         where = settings.config.parent / FOLDER
@@ -123,9 +125,12 @@ async def _authority(installation: Installation) -> Authority:
     loaded, policy = installation.loaded, installation.policy
     servers = {**loaded.declaration.servers, **loaded.left_out}
     declaration = replace(loaded.declaration, servers=servers)
-    seen = {tool.id for tool in await installation.seen.all_tools(DEFAULT_TENANT)}
+    seen = {tool.id for tool in await installation.seen.all_tools(installation.tenant.name)}
     snapshot = compile_snapshot(
-        declaration, tenant=DEFAULT_TENANT, revision=policy.revision, now=datetime.now(UTC)
+        declaration,
+        tenant=installation.tenant.name,
+        revision=policy.revision,
+        now=datetime.now(UTC),
     )
     return Authority(snapshot, Names.build(seen | known_tools(declaration)), seen)
 

@@ -9,7 +9,7 @@ import typer
 
 from remit.admin.keys import parse_expiry
 from remit.admin.secret_files import write_secret
-from remit.app import Installation, open_installation
+from remit.app.installation import Installation, open_installation
 from remit.cli.output import EXIT_USAGE, ConfigFlag, JsonFlag, fail, print_json, run
 from remit.errors import BadCall, StartupError
 from remit.identity.claims import is_name
@@ -59,7 +59,7 @@ def issue(
             fail(f"{name[:80]!r} does not do as the name of a user or tenant", EXIT_USAGE)
     given = {"roles": roles, "user_roles": user_roles, "groups": groups}
     claims = {name: held for name, held in given.items() if held}
-    text, ends = run(lambda: _issue(Settings.read(config), subject, tenant, claims, expires))
+    text, ends = run(lambda: _issue(Settings.read(config, tenant=tenant), subject, claims, expires))
     if as_json:
         print_json({"token": text, "issuer": ISSUER, "expires": ends.isoformat(timespec="seconds")})
     else:
@@ -67,7 +67,7 @@ def issue(
 
 
 async def _issue(
-    settings: Settings, subject: str, tenant: str, claims: Mapping[str, Sequence[str]], expires: str
+    settings: Settings, subject: str, claims: Mapping[str, Sequence[str]], expires: str
 ) -> tuple[str, datetime]:
     now = datetime.now(UTC)
     ends = parse_expiry(expires, now)
@@ -78,7 +78,7 @@ async def _issue(
         text = sign_token(
             _signing_key(settings.state / KEY_FILE),
             subject=subject,
-            claims={**claims, "tenant": tenant},
+            claims={**claims, "tenant": installation.tenant.name},
             issued=now,
             expires=ends,
         )

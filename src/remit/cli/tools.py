@@ -2,10 +2,11 @@
 
 import typer
 
-from remit.app import open_gateway
+from remit.app.gateway import open_gateway
 from remit.cli.output import (
     ConfigFlag,
     JsonFlag,
+    TenantFlag,
     as_rows,
     counted,
     print_json,
@@ -17,9 +18,14 @@ from remit.cli.subjects import SubjectFlag, find_subject
 from remit.settings import Settings
 
 
-def tools(subject: SubjectFlag, config: ConfigFlag = None, as_json: JsonFlag = False) -> None:
+def tools(
+    subject: SubjectFlag,
+    config: ConfigFlag = None,
+    tenant: TenantFlag = None,
+    as_json: JsonFlag = False,
+) -> None:
     """Show the tools that a caller sees, and what their list costs a model in tokens."""
-    entries, note = run(lambda: _listed(Settings.read(config), subject))
+    entries, note = run(lambda: _listed(Settings.read(config, tenant=tenant), subject))
     if as_json:
         print_json(entries)
     else:
@@ -37,7 +43,7 @@ async def _listed(settings: Settings, subject: str) -> tuple[list[dict[str, obje
         principal = await find_subject(gateway.installation, subject)
         await settle(gateway)
         print_absent(gateway)
-        listing = gateway.listing
+        listing = gateway.home.listing
         entries: list[dict[str, object]] = [
             {
                 "server": tool.id.server,

@@ -6,11 +6,12 @@ from typing import Annotated
 
 import typer
 
-from remit.app import open_installation
+from remit.app.installation import open_installation
 from remit.cli.output import (
     EXIT_USAGE,
     ConfigFlag,
     JsonFlag,
+    TenantFlag,
     as_rows,
     fail,
     print_json,
@@ -18,7 +19,6 @@ from remit.cli.output import (
     run,
 )
 from remit.identity.claims import is_name
-from remit.model.principals import DEFAULT_TENANT
 from remit.settings import Settings
 
 users_app = typer.Typer(help="Keep users out, and let them in again.", no_args_is_help=True)
@@ -29,26 +29,28 @@ NameArgument = Annotated[
 
 
 @users_app.command()
-def disable(name: NameArgument, config: ConfigFlag = None) -> None:
+def disable(name: NameArgument, config: ConfigFlag = None, tenant: TenantFlag = None) -> None:
     """Refuse a user's tokens, whoever issued them; in force within 2 seconds."""
     if not is_name(name):
         fail(f"{name[:80]!r} can be no user's name", EXIT_USAGE)
-    run(lambda: _disable(Settings.read(config), name))
+    run(lambda: _disable(Settings.read(config, tenant=tenant), name))
     typer.echo(f"user {name!r} is disabled; a running gateway refuses it within 2 s")
 
 
 @users_app.command()
-def enable(name: NameArgument, config: ConfigFlag = None) -> None:
+def enable(name: NameArgument, config: ConfigFlag = None, tenant: TenantFlag = None) -> None:
     """Accept a disabled user's tokens again."""
-    if not run(lambda: _enable(Settings.read(config), name)):
+    if not run(lambda: _enable(Settings.read(config, tenant=tenant), name)):
         fail(f"user {name!r} is not disabled")
     typer.echo(f"user {name!r} is enabled")
 
 
 @users_app.command("list")
-def list_users(config: ConfigFlag = None, as_json: JsonFlag = False) -> None:
+def list_users(
+    config: ConfigFlag = None, tenant: TenantFlag = None, as_json: JsonFlag = False
+) -> None:
     """Show every disabled user."""
-    found = run(lambda: _all(Settings.read(config)))
+    found = run(lambda: _all(Settings.read(config, tenant=tenant)))
     entries: list[dict[str, object]] = [
         {"name": name, "disabled": since.isoformat(timespec="seconds")}
         for name, since in found.items()
@@ -62,14 +64,14 @@ def list_users(config: ConfigFlag = None, as_json: JsonFlag = False) -> None:
 
 async def _disable(settings: Settings, name: str) -> None:
     async with open_installation(settings, author="") as installation:
-        await installation.users.disable(DEFAULT_TENANT, name, datetime.now(UTC))
+        await installation.users.disable(installation.tenant.name, name, datetime.now(UTC))
 
 
 async def _enable(settings: Settings, name: str) -> bool:
     async with open_installation(settings, author="") as installation:
-        return await installation.users.enable(DEFAULT_TENANT, name)
+        return await installation.users.enable(installation.tenant.name, name)
 
 
 async def _all(settings: Settings) -> Mapping[str, datetime]:
     async with open_installation(settings, author="") as installation:
-        return await installation.users.all_disabled(DEFAULT_TENANT)
+        return await installation.users.all_disabled(installation.tenant.name)

@@ -11,7 +11,7 @@ import anyio
 import structlog
 import typer
 
-from remit.app import open_gateway
+from remit.app.gateway import open_gateway
 from remit.cli.output import ConfigFlag, run
 from remit.cli.serving import (
     bind,
@@ -56,7 +56,7 @@ async def _serve(settings: Settings, host: str, port: int, supervisor: socket.so
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_end_with, supervisor, tasks.cancel_scope)
         async with open_gateway(
-            settings, author="serve", development=is_loopback(host), as_stored=True
+            settings, author="serve", development=is_loopback(host), as_stored=True, everyone=True
         ) as gateway:
             with bind(host, port, shared=True) as listener:
                 server = build_server(gateway, listener)

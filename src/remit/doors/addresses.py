@@ -56,7 +56,7 @@ class Addresses:
 
 
 def _own_netloc(exchange: Exchange) -> str:
-    address, port = exchange.scope["server"]
+    address, port = exchange.server
     asked = host_name(exchange.headers.get(b"host", b""))
     host = f"[{address}]" if ":" in address else str(address)
     # A client compares our URL with the one that it was given, so `localhost` stays `localhost`.

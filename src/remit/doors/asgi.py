@@ -20,6 +20,11 @@ LARGEST_BODY: Final = 4 * 1024 * 1024
 BODY_TIME: Final = 30.0
 """Seconds a client has to send the body that it announced."""
 
+_NONE: Final = frozenset[bytes]()
+
+NOWHERE: Final = ("", None)
+"""The address of a socket that has none."""
+
 JSON: Final = b"application/json"
 PROBLEM: Final = b"application/problem+json"
 
@@ -46,21 +51,42 @@ class Exchange:
     """A request with its answer to come.
 
     Attributes:
+        path: Without the query.
+        lines: The headers as they came, their names in lower case.
         headers: By lower-case name; of a repeated one the last.
         repeated: Names that came more than once.
+        client: Address and port of the other side, or None where there is no such thing.
+        server: Address and port that the connection came to.
         started: Whether the answer has begun.
     """
 
-    __slots__ = ("_receive", "_send", "headers", "method", "repeated", "scope", "started")
+    __slots__ = (
+        "_receive",
+        "_send",
+        "client",
+        "headers",
+        "lines",
+        "method",
+        "path",
+        "repeated",
+        "server",
+        "started",
+    )
 
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        self.scope = scope
         self._receive = receive
         self._send = send
-        self.method: str = scope["method"]
-        lines: list[tuple[bytes, bytes]] = scope["headers"]
+        self.read_head(scope["method"], scope["path"], scope["headers"])
+        self.client: tuple[str, int] | None = scope.get("client")
+        self.server: tuple[str, int | None] = scope.get("server") or NOWHERE
+
+    def read_head(self, method: str, path: str, lines: list[tuple[bytes, bytes]]) -> None:
+        """Take what a request begins with."""
+        self.method = method
+        self.path = path
+        self.lines = lines
         self.headers = dict(lines)
-        self.repeated = frozenset[bytes]() if len(self.headers) == len(lines) else _repeated(lines)
+        self.repeated = _NONE if len(self.headers) == len(lines) else _repeated(lines)
         self.started = False
 
     def text(self, name: bytes) -> str | None:

@@ -80,7 +80,7 @@ class TrustedProxies:
 
 def peer_of(exchange: Exchange) -> str:
     """Return the address at the other end of the connection, or nothing where it has none."""
-    client = exchange.scope.get("client")
+    client = exchange.client
     return _address(client[0]) if client else ""
 
 
@@ -119,7 +119,7 @@ def _elements(text: str) -> Iterator[Hop]:
 def _texts(exchange: Exchange, name: bytes) -> list[str]:
     if name not in exchange.headers:
         return []
-    return [value.decode("latin-1") for key, value in exchange.scope["headers"] if key == name]
+    return [value.decode("latin-1") for key, value in exchange.lines if key == name]
 
 
 def _address(text: str) -> str:

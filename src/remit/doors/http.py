@@ -8,14 +8,17 @@ from typing import Final
 import msgspec
 import structlog
 
-from remit.calls.listing import StatusSource
 from remit.doors.asgi import PROBLEM, App, Exchange, Headers, HttpRefusal, Receive, Scope, Send
 from remit.doors.credentials import Authenticate, admitted, credential_of
 from remit.doors.guard import Guard
 from remit.doors.mcp.http import PREFIX, McpEndpoint
 from remit.doors.oauth import WELL_KNOWN, ProtectedResources
 from remit.errors import RemitError
+from remit.model.principals import Principal
 from remit.model.servers import ServerState, ServerStatus
+
+Statuses = Callable[[str | None], Sequence[ServerStatus]]
+"""Returns where the servers of one tenant stand, or those of all."""
 
 log = structlog.get_logger(__name__)
 
@@ -27,12 +30,12 @@ def create_app(
     *,
     mcp: McpEndpoint,
     authenticate: Authenticate,
-    statuses: StatusSource,
+    statuses: Statuses,
     guard: Guard,
     resources: ProtectedResources,
     lifespan: Callable[[], AbstractAsyncContextManager[object]],
     api: App | None = None,
-) -> App:
+) -> "Application":
     """Return the application.
 
     Args:
@@ -44,12 +47,14 @@ def create_app(
         lifespan: Entered before the first request and left after the last; it runs *mcp*.
         api: Serves everything below `/api/`, if anything does.
     """
-    return _Application(
+    return Application(
         mcp, _Health(authenticate, statuses), guard, lifespan, resources=resources, api=api
     )
 
 
-class _Application:
+class Application:
+    """The ASGI application; `answer` is for servers that know a shorter way than ASGI to `/mcp`."""
+
     def __init__(
         self,
         mcp: McpEndpoint,
@@ -68,31 +73,37 @@ class _Application:
         self._api = api
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer over ASGI."""
         if scope["type"] == "lifespan":
             await self._live(receive, send)
         elif scope["type"] == "http":
-            path: str = scope["path"]
-            if path == PREFIX or path.startswith(PREFIX + "/"):
-                await self._mcp(scope, receive, send)
-            elif self._api is not None and path.startswith(API):
+            if self._api is not None and scope["path"].startswith(API):
                 await self._api(scope, receive, send)
             else:
-                await self._other(Exchange(scope, receive, send), path)
+                await self.answer(Exchange(scope, receive, send))
         else:
             await send({"type": "websocket.close", "code": 1000})
 
-    async def _other(self, exchange: Exchange, path: str) -> None:
+    async def answer(self, exchange: Exchange) -> None:
+        """Answer one request."""
+        if exchange.path == PREFIX or exchange.path.startswith(PREFIX + "/"):
+            await self._mcp(exchange)
+        else:
+            await self._other(exchange)
+
+    async def _other(self, exchange: Exchange) -> None:
         try:
-            await self._respond(exchange, path)
+            await self._respond(exchange)
         except HttpRefusal as refusal:
             await _problem(exchange, refusal, self._resources.headers(exchange, refusal))
         except Exception:
-            log.exception("request failed", path=path)
+            log.exception("request failed", path=exchange.path)
             if exchange.started:
                 raise
             await _problem(exchange, HttpRefusal(500, "an internal error; the log says more"), ())
 
-    async def _respond(self, exchange: Exchange, path: str) -> None:
+    async def _respond(self, exchange: Exchange) -> None:
+        path = exchange.path
         if path == "/healthz":  # asked by machines that know no host name
             _need_get(exchange)
             await exchange.respond(200, b"ok", kind=b"text/plain; charset=utf-8")
@@ -121,28 +132,28 @@ class _Application:
 
 
 class _Health:
-    """Readiness: with the state of every server for administrators."""
+    """Readiness: with the state of their tenant's servers for administrators."""
 
-    def __init__(self, authenticate: Authenticate, statuses: StatusSource) -> None:
+    def __init__(self, authenticate: Authenticate, statuses: Statuses) -> None:
         self._authenticate = authenticate
         self._statuses = statuses
 
     async def respond(self, exchange: Exchange) -> None:
-        statuses = self._statuses.statuses()
-        ready = is_ready(statuses)
+        ready = is_ready(self._statuses(None))
         body: dict[str, object] = {"status": "ready" if ready else "starting"}
-        if await self._is_administrator(exchange):
-            body["servers"] = statuses
+        caller = await self._caller(exchange)
+        if caller is not None and caller.admin:
+            body["servers"] = self._statuses(caller.tenant)
         await exchange.respond(200 if ready else 503, msgspec.json.encode(body))
 
-    async def _is_administrator(self, exchange: Exchange) -> bool:
+    async def _caller(self, exchange: Exchange) -> Principal | None:
         credential = credential_of(exchange)
         if credential is None:
-            return False
+            return None
         try:
-            return (await admitted(self._authenticate, credential, exchange.scope["path"])).admin
+            return await admitted(self._authenticate, credential, exchange.path)
         except RemitError:
-            return False
+            return None
 
 
 def is_ready(statuses: Sequence[ServerStatus]) -> bool:

@@ -48,6 +48,10 @@ class ProtectedResources:
         self._issuers = issuers
         self._addresses = addresses
 
+    def base(self, exchange: Exchange) -> str:
+        """Return the root of our URLs for whoever sent this request."""
+        return self._addresses.base(exchange)
+
     async def respond(self, exchange: Exchange, path: str) -> None:
         """Answer with the metadata that is at *path*, which begins with `WELL_KNOWN`.
 
@@ -79,7 +83,7 @@ class ProtectedResources:
         parts = [f'error="{refusal.error}"'] if refusal.error else []
         servers = self._authorization_servers()
         if servers:
-            path: str = exchange.scope["path"].removesuffix("/")
+            path = exchange.path.removesuffix("/")
             endpoint = path if _ENDPOINT.fullmatch(path) else _ROOT
             metadata = f"{self._addresses.base(exchange)}{WELL_KNOWN}{endpoint}"
             parts.append(f'resource_metadata="{metadata}"')

@@ -2,8 +2,13 @@
 
 import socket
 from collections.abc import Callable
+from functools import partial
 
 import uvicorn
+
+from remit.doors.http import Application
+from remit.doors.mcp.http import PREFIX
+from remit.doors.protocol import DoorProtocol
 
 
 class HttpServer(uvicorn.Server):
@@ -24,3 +29,27 @@ class HttpServer(uvicorn.Server):
     async def serve_beside(self, listener: socket.socket) -> None:
         """Serve on *listener* until `should_exit`, leaving signals to whoever runs the program."""
         await self._serve([listener])
+
+
+def build_http_server(app: Application, *, on_stop: Callable[[], None], grace: int) -> HttpServer:
+    """Return the server of *app*; whoever runs it owns its socket.
+
+    Args:
+        app: What is served.
+        on_stop: Ends open streams.
+        grace: Seconds that requests under way have to end at a stop.
+    """
+    protocol = partial(DoorProtocol, answer=app.answer, prefix=PREFIX.encode())
+    config = uvicorn.Config(
+        app,
+        http=protocol,  # pyright: ignore[reportArgumentType] - a class, but for its first arguments
+        ws="none",
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        proxy_headers=False,
+        date_header=False,
+        timeout_graceful_shutdown=grace,
+        lifespan="on",
+    )
+    return HttpServer(config, on_stop)

@@ -11,7 +11,7 @@ import structlog
 
 from remit.errors import StorageUnavailable, Unauthenticated
 from remit.identity.api_keys import KeyText, hash_secret, is_secret, parse_key_text
-from remit.identity.jwt import VerifiedToken
+from remit.identity.jwt import TenantNames, VerifiedToken
 from remit.identity.tokens import LONGEST_TOKEN, CredentialRefused, looks_like_token
 from remit.model.agents import Agent
 from remit.model.keys import Key
@@ -91,6 +91,7 @@ class Authenticator:
         agents: AgentStore | None = None,
         users: UserStore | None = None,
         tokens: TokenVerifier | None = None,
+        tenants: TenantNames | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         """Remember nobody yet.
@@ -100,12 +101,14 @@ class Authenticator:
             agents: Where agents are found; without it no key is an agent's.
             users: Which users are disabled; without it none is.
             tokens: What verifies tokens; without it none holds.
+            tenants: Which tenants are served; without it, that of every key.
             now: The time, aware UTC.
         """
         self._keys = keys
         self._agents = agents
         self._users = users
         self._tokens = tokens
+        self._tenants = tenants
         self._now = now
         self._generation = 0
         self._verified: dict[bytes, tuple[Key | VerifiedToken, Principal]] = {}
@@ -187,6 +190,8 @@ class Authenticator:
         matches = is_secret(text.secret, key.secret_hash if key is not None else _NOBODY)
         if key is None or not matches:
             raise CredentialRefused("an unknown key, or a wrong secret")
+        if self._tenants is not None and self._tenants.name_of(key.tenant) is None:
+            raise CredentialRefused("a key of a tenant that is not served")
         if not key.agent:
             return key, principal_of(key)
         agent = await self._agents.find(key.tenant, key.agent) if self._agents else None

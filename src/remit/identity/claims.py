@@ -76,7 +76,7 @@ def _claim(claims: Mapping[str, object], issuer: JwtIssuer, wanted: str) -> obje
 
 def _tenant(claims: Mapping[str, object], issuer: JwtIssuer) -> str:
     tenant = _claim(claims, issuer, "tenant")
-    return DEFAULT_TENANT if tenant is _ABSENT else _name(tenant, "tenant")
+    return issuer.tenant or DEFAULT_TENANT if tenant is _ABSENT else _name(tenant, "tenant")
 
 
 def _user_roles(claims: Mapping[str, object], issuer: JwtIssuer) -> tuple[UserRole, ...]:

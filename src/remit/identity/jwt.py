@@ -79,6 +79,14 @@ class VerifiedToken:
         return now < self.ends
 
 
+class TenantNames(Protocol):
+    """Which tenants there are."""
+
+    def name_of(self, text: str) -> str | None:
+        """Return the name of the tenant whose name or UUID *text* is, or None."""
+        ...
+
+
 class Issuers:
     """The issuers in force: those that are declared, and our own.
 
@@ -125,6 +133,7 @@ class JwtVerifier:
         *,
         folder: Path,
         environ: Mapping[str, str],
+        tenants: TenantNames | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         open_source: Callable[[JwtIssuer, Callable[[], None]], Source] | None = None,
     ) -> None:
@@ -134,6 +143,7 @@ class JwtVerifier:
             issuers: Those in force; asked for every token, so a change needs no restart.
             folder: What a relative `jwks_file` is relative to.
             environ: Where `secret_env` is looked up.
+            tenants: Which tenants there are; without it, any that a token names.
             now: The time, aware UTC.
             open_source: Gives the keys of an issuer; by default as it is declared.
         """
@@ -141,6 +151,7 @@ class JwtVerifier:
         self._issuers = issuers
         self._folder = folder
         self._environ = environ
+        self._tenants = tenants
         self._now = now
         self._open = open_source or self._declared_source
         self._known: Sequence[JwtIssuer] = ()
@@ -191,7 +202,10 @@ class JwtVerifier:
             raise CredentialRefused("an algorithm that the issuer may not use")
         endpoints = endpoints_of(token.claims.get("aud"), issuer.audience)
         ends = _check_times(token.claims, self._now(), issuer.leeway)
-        principal = replace(principal_from(token.claims, issuer, ends), endpoints=endpoints)
+        principal = replace(
+            self._in_its_tenant(principal_from(token.claims, issuer, ends), issuer),
+            endpoints=endpoints,
+        )
         keys = await trusted.source.known()
         if not is_signed(token, _candidates(keys, token), trusted.algorithms):
             newer = await trusted.source.renewed(keys)
@@ -201,6 +215,14 @@ class JwtVerifier:
         if issuer.scopes and not scopes_of(token.claims).issuperset(issuer.scopes):
             raise InsufficientScope(issuer.scopes)
         return VerifiedToken(principal=principal, ends=ends)
+
+    def _in_its_tenant(self, principal: Principal, issuer: JwtIssuer) -> Principal:
+        """Return *principal* with its tenant's name, which the token may give as a UUID."""
+        named = principal.tenant
+        tenant = named if self._tenants is None else self._tenants.name_of(named)
+        if tenant is None or issuer.tenant not in ("", tenant):
+            raise CredentialRefused("for a tenant that is unknown, or none of the issuer's")
+        return principal if tenant == named else replace(principal, tenant=tenant)
 
     def _count(self) -> None:
         self.generation += 1

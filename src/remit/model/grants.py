@@ -65,6 +65,7 @@ class JwtIssuer:
         secret_env: Variable with the secret of HS256; the only way to allow HS256.
         leeway: Seconds of clock difference that are forgiven.
         claims: Which claim holds what: `roles`, `user_roles`, `groups`, `tenant`.
+        tenant: The one tenant that its tokens are for, or empty where the token says which.
     """
 
     issuer: str
@@ -78,3 +79,4 @@ class JwtIssuer:
     default_user_role: str = ""
     allow_private_url: bool = False
     claims: dict[str, str] = field(default_factory=dict[str, str])
+    tenant: str = ""

@@ -11,7 +11,7 @@ from remit.storage.dialects import insert
 from remit.storage.notices import CHANNEL
 from remit.storage.tables import epochs
 
-Topic = Literal["keys", "revisions"]
+Topic = Literal["keys", "revisions", "tenants"]
 """What a counter counts the changes of."""
 
 
@@ -21,12 +21,12 @@ class Epochs:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def current(self, tenant: str) -> Mapping[str, int]:
-        """Return topic to number of changes so far; a number that differs means a change."""
-        query = select(epochs.c.topic, epochs.c.value).where(epochs.c.tenant == tenant)
+    async def current(self) -> Mapping[tuple[str, str], int]:
+        """Return tenant and topic to number of changes so far; another number means a change."""
+        query = select(epochs.c.tenant, epochs.c.topic, epochs.c.value)
         async with self._database.reading() as connection:
             rows = (await connection.execute(query)).all()
-        return {"keys": 0, "revisions": 0} | {row.topic: row.value for row in rows}
+        return {(row.tenant, row.topic): row.value for row in rows}
 
 
 async def bump(connection: AsyncConnection, tenant: str, topic: Topic) -> None:

@@ -87,6 +87,15 @@ def _integer_key() -> TypeEngine[Any]:
 
 metadata = MetaData()
 
+tenants = Table(
+    "tenants",
+    metadata,
+    Column("name", StorableText, primary_key=True),
+    Column("uuid", _uuid(), nullable=False),
+    Column("created", UtcTime, nullable=False),
+    UniqueConstraint("uuid", name="tenants_uuid_once"),
+)
+
 revisions = Table(
     "revisions",
     metadata,

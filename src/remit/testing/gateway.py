@@ -19,7 +19,7 @@ from anyio.from_thread import start_blocking_portal
 from mcp.shared.inbound import encode_header_value
 
 from remit.admin.keys import make_key
-from remit.app import open_installation
+from remit.app.installation import open_installation
 from remit.cli.serving import bind
 from remit.model.principals import DEFAULT_TENANT
 from remit.settings import Settings

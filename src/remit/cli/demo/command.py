@@ -9,7 +9,7 @@ import anyio
 import typer
 from rich.console import Console
 
-from remit.app import open_gateway
+from remit.app.gateway import open_gateway
 from remit.cli.demo.play import Stage, play
 from remit.cli.demo.scene import make_scene
 from remit.cli.output import run
@@ -45,7 +45,7 @@ async def _show(folder: Path, port: int | None, *, once: bool) -> None:
             open_server(gateway, listener) as url,
         ):
             with console.status("starting the servers"):
-                await gateway.fleet.settled()
+                await gateway.home.fleet.settled()
             await play(Stage(gateway=gateway, scene=scene, url=f"{url}/mcp", console=console))
             if not once:
                 console.print(f"\nServing {url}/mcp from {folder} until Ctrl-C.")

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from remit.admin.authority import Authority
 from remit.admin.keys import make_key
-from remit.app import Gateway
+from remit.app.gateway import Gateway
 from remit.cli.demo.clients import HANDSHAKE, LATEST, DemoClient, Reply, open_client
 from remit.cli.demo.scene import ASSISTANT, Scene, remote_log
 from remit.cli.explain import open_authority
@@ -64,7 +64,7 @@ async def play(stage: Stage) -> None:
 
 
 def _show_servers(stage: Stage) -> None:
-    statuses = stage.gateway.fleet.statuses()
+    statuses = stage.gateway.home.fleet.statuses()
     stage.heading(
         f"{len(statuses)} servers behind one door; one of them cannot start, the others do not mind"
     )

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, cast
 
-from fastapi import Depends, Query
+from fastapi import Depends, Path, Query
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 from starlette.requests import Request
@@ -40,6 +40,7 @@ class Caller:
         tenant: Its own, or the one that it administers and has named.
         operation: Such as `keys.rotate`.
         request_id: Finds the request in the record.
+        base: The root of this gateway's own URLs, as the caller reaches it.
     """
 
     principal: Principal
@@ -47,6 +48,7 @@ class Caller:
     services: Services = field(repr=False)
     operation: str
     request_id: str
+    base: str
 
     def reason(self, given: str) -> str:
         """Return why, for the record: what the caller says, or what it does.
@@ -122,16 +124,19 @@ async def administrator(
         Refused: The caller is none; a change that it tried to make is on record.
         NotFound: There is no such tenant, and the caller would administer it if there were.
     """
-    principal, services = _asked_by(request)
-    own = services.tenants.find(principal.tenant)
-    meant = own if tenant is None else services.tenants.find(tenant)
-    is_own = own is not None and meant is own
-    if own is None or not principal.admin or not (is_own or _is_operator(principal)):
-        await _note_refusal(request, principal, own, services, ONLY_ADMINISTRATORS)
-        raise Refused(ONLY_ADMINISTRATORS)
-    if meant is None:
-        raise NotFound(f"there is no tenant {(tenant or '')[:80]!r}")
-    return Administrator(**_parts(request, principal, meant, services))
+    return await _administrator_of(request, tenant)
+
+
+async def project_administrator(
+    request: Request,
+    tenant: Annotated[str, Path(description="Name or UUID of the project, which is a tenant.")],
+) -> Administrator:
+    """Give an administrator of the tenant that the path names.
+
+    Raises:
+        RemitError: As `administrator` does.
+    """
+    return await _administrator_of(request, tenant)
 
 
 async def operator(request: Request) -> Operator:
@@ -151,12 +156,14 @@ async def operator(request: Request) -> Operator:
 RULES: Final[Mapping[Callable[..., Awaitable[Caller]], str]] = {
     caller: "any caller about itself",
     administrator: "administrator of the tenant",
+    project_administrator: "administrator of the tenant",
     operator: "administrator of the installation",
 }
 """What gives a route its caller, and what the OpenAPI document calls that rule."""
 
 Anybody = Annotated[Caller, Depends(caller)]
 ByAdministrator = Annotated[Administrator, Depends(administrator)]
+ByProjectAdministrator = Annotated[Administrator, Depends(project_administrator)]
 ByOperator = Annotated[Operator, Depends(operator)]
 
 
@@ -177,6 +184,19 @@ def _rules_in(dependant: Dependant) -> list[str]:
     return [*own, *(rule for each in dependant.dependencies for rule in _rules_in(each))]
 
 
+async def _administrator_of(request: Request, tenant: str | None) -> Administrator:
+    principal, services = _asked_by(request)
+    own = services.tenants.find(principal.tenant)
+    meant = own if tenant is None else services.tenants.find(tenant)
+    is_own = own is not None and meant is own
+    if own is None or not principal.admin or not (is_own or _is_operator(principal)):
+        await _note_refusal(request, principal, own, services, ONLY_ADMINISTRATORS)
+        raise Refused(ONLY_ADMINISTRATORS)
+    if meant is None:
+        raise NotFound(f"there is no tenant {(tenant or '')[:80]!r}")
+    return Administrator(**_parts(request, principal, meant, services))
+
+
 def _asked_by(request: Request) -> tuple[Principal, Services]:
     """Return what the edge of the door put there once the credential held."""
     return request.scope["remit.principal"], request.scope["remit.services"]
@@ -195,6 +215,7 @@ def _parts(
         "services": services,
         "operation": _operation(request),
         "request_id": request.scope["remit.request_id"],
+        "base": request.scope["remit.base"],
     }
 
 

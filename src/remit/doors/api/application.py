@@ -23,6 +23,7 @@ from remit.doors.api import (
     grants,
     keys,
     myself,
+    projects,
     revisions,
     roles,
     servers,
@@ -30,7 +31,7 @@ from remit.doors.api import (
 from remit.doors.api import tenants as tenants_routes
 from remit.doors.api import users as users_routes
 from remit.doors.api.needs import Services
-from remit.doors.api.openapi import OPENAPI, PREFIX, document_of
+from remit.doors.api.openapi import OPENAPI, PREFIX, document_of, path_of
 from remit.doors.api.problems import (
     encoded,
     on_fault,
@@ -58,6 +59,7 @@ ROUTERS: Final[Sequence[APIRouter]] = (
     revisions.router,
     authority.router,
     audit.router,
+    projects.router,
 )
 
 _WITH_BODY: Final = frozenset({"POST", "PUT", "PATCH"})
@@ -73,6 +75,13 @@ def build_api(
     routers: Sequence[APIRouter] = ROUTERS,
 ) -> App:
     """Return what serves `/api/`.
+
+    Args:
+        services: What the routes ask.
+        authenticate: From a credential to its bearer.
+        guard: Checks host and origin.
+        resources: How this gateway is called, and its challenges.
+        routers: The routes.
 
     Raises:
         TypeError: A route has no rule for who may use it.
@@ -114,7 +123,7 @@ class Routes(FastAPI):
         self.add_exception_handler(RequestValidationError, on_invalid_request)
         self.add_exception_handler(Exception, on_fault)
         for router in routers:
-            self.include_router(router, prefix=PREFIX)
+            self.include_router(router, prefix=path_of(router.prefix).removesuffix(router.prefix))
 
     def openapi(self) -> dict[str, Any]:
         """Return the OpenAPI document."""
@@ -134,7 +143,7 @@ class Routes(FastAPI):
             if route.path_format == meant
             for method in route.methods or ()
         }
-        return respond_to_http(cast("HTTPException", error), allowed)
+        return respond_to_http(cast("HTTPException", error), request.scope["path"], allowed)
 
 
 class _Edge:
@@ -167,10 +176,10 @@ class _Edge:
 
         exchange = Exchange(scope, receive, send_and_note)
         try:
-            body = await self._admitted(exchange)
+            body = await self._admitted(exchange, scope)
             await self._app(scope, _replay(body, receive), send_and_note)
         except RemitError as error:
-            status, text, headers = encoded(error)
+            status, text, headers = encoded(error, scope["path"])
             if isinstance(error, HttpRefusal):
                 headers = self._resources.headers(exchange, error)
             await exchange.respond(status, text, kind=PROBLEM, headers=headers)
@@ -179,20 +188,20 @@ class _Edge:
             if not started:
                 raise
 
-    async def _admitted(self, exchange: Exchange) -> bytes:
+    async def _admitted(self, exchange: Exchange, scope: Scope) -> bytes:
         """Return the body of a request that may go on, with its sender in the scope.
 
         Raises:
             HttpRefusal: It may not.
         """
         self._guard.check(exchange)
-        scope = exchange.scope
         scope["remit.request_id"] = new_id()
-        if scope["path"] == OPENAPI:
+        if exchange.path == OPENAPI:
             return b""
         credential = credential_of(exchange)
-        scope["remit.principal"] = await principal_of(self._authenticate, credential, scope["path"])
+        scope["remit.principal"] = await principal_of(self._authenticate, credential, exchange.path)
         scope["remit.services"] = self._services
+        scope["remit.base"] = self._resources.base(exchange)
         body = await exchange.body()
         if body and exchange.method in _WITH_BODY:
             _need_json(exchange)

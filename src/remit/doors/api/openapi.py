@@ -10,6 +10,7 @@ from starlette.routing import BaseRoute
 
 from remit.doors.api import bodies
 from remit.doors.api.access import rule_of
+from remit.doors.api.envelope import PROJECTS
 from remit.doors.api.problems import Complaint, ProblemDocument
 
 PREFIX: Final = "/api/v1"
@@ -48,7 +49,7 @@ def document_of(routes: Iterable[APIRoute], served: Iterable[BaseRoute]) -> dict
     """Return the whole document.
 
     Args:
-        routes: As they are declared, below `PREFIX`.
+        routes: As they are declared.
         served: What the application has made of them.
 
     Raises:
@@ -62,7 +63,7 @@ def document_of(routes: Iterable[APIRoute], served: Iterable[BaseRoute]) -> dict
     )
     for route in routes:
         for method in route.methods or ():
-            operation = document["paths"][PREFIX + route.path_format][method.lower()]
+            operation = document["paths"][path_of(route.path_format)][method.lower()]
             _complete(operation, rule_of(route), is_reading=method == "GET")
     components = document.setdefault("components", {})
     components["securitySchemes"] = _SCHEMES
@@ -76,6 +77,11 @@ def document_of(routes: Iterable[APIRoute], served: Iterable[BaseRoute]) -> dict
     schemas.pop("HTTPValidationError", None)
     schemas.pop("ValidationError", None)
     return document
+
+
+def path_of(declared: str) -> str:
+    """Return the whole path of a route or router: below `PREFIX`, but for those of projects."""
+    return declared if declared.startswith(f"{PROJECTS}/") else PREFIX + declared
 
 
 def _complete(operation: dict[str, Any], rule: str, *, is_reading: bool) -> None:

@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from remit.calls.redact import redacted_text
+from remit.doors.api.envelope import refusal_members
 from remit.doors.asgi import PROBLEM, HttpRefusal
 from remit.errors import (
     AuditUnavailable,
@@ -85,15 +86,11 @@ def problem_of(error: RemitError) -> tuple[ProblemDocument, list[tuple[bytes, by
     return _document(status, _shown(error), code=error.code, errors=_complaints(error)), headers
 
 
-def respond(error: RemitError, request_id: str = "") -> Response:
-    """Return the answer to a request that ended with *error*."""
+def respond(error: RemitError, path: str, request_id: str = "") -> Response:
+    """Return the answer to a request of *path* that ended with *error*."""
     document, headers = problem_of(error)
     document.request_id = request_id
-    response = Response(
-        document.model_dump_json(exclude_defaults=False),
-        status_code=document.status,
-        media_type=PROBLEM.decode(),
-    )
+    response = _answer(document, path, error)
     for name, value in headers:
         response.headers[name.decode()] = value.decode()
     return response
@@ -101,14 +98,16 @@ def respond(error: RemitError, request_id: str = "") -> Response:
 
 async def on_remit_error(request: Request, error: Exception) -> Response:
     """Answer what a route raised on purpose."""
-    return respond(cast("RemitError", error), request.scope.get("remit.request_id", ""))
+    raised, scope = cast("RemitError", error), request.scope
+    return respond(raised, scope["path"], scope.get("remit.request_id", ""))
 
 
-def respond_to_http(error: HTTPException, allowed: Collection[str]) -> Response:
+def respond_to_http(error: HTTPException, path: str, allowed: Collection[str]) -> Response:
     """Answer what the framework refuses: no such path, no such method, a body that is no JSON.
 
     Args:
         error: What it raised.
+        path: What was asked for.
         allowed: The methods that the path takes.
     """
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
@@ -120,10 +119,10 @@ def respond_to_http(error: HTTPException, allowed: Collection[str]) -> Response:
         )
     else:
         refusal = HttpRefusal(error.status_code, str(error.detail))
-    return respond(refusal)
+    return respond(refusal, path)
 
 
-async def on_invalid_request(_request: Request, error: Exception) -> Response:
+async def on_invalid_request(request: Request, error: Exception) -> Response:
     """Answer parameters and bodies that do not fit what the route declares."""
     raised = cast("Sequence[Mapping[str, Any]]", cast("RequestValidationError", error).errors())
     complaints = [
@@ -134,18 +133,32 @@ async def on_invalid_request(_request: Request, error: Exception) -> Response:
     document = _document(
         422, f"{first.where}: {first.message}", code=BadCall.code, errors=complaints
     )
-    return Response(document.model_dump_json(), status_code=422, media_type=PROBLEM.decode())
+    return _answer(document, request.scope["path"])
 
 
-async def on_fault(_request: Request, _error: Exception) -> Response:
+async def on_fault(request: Request, _error: Exception) -> Response:
     """Answer a fault of our own, whose traceback the edge of the door logs."""
-    return respond(HttpRefusal(500, "an internal error; the log says more"))
+    fault = HttpRefusal(500, "an internal error; the log says more")
+    return respond(fault, request.scope["path"])
 
 
-def encoded(error: RemitError) -> tuple[int, bytes, list[tuple[bytes, bytes]]]:
+def encoded(error: RemitError, path: str) -> tuple[int, bytes, list[tuple[bytes, bytes]]]:
     """Return status, body and headers, for the edge of the door that uses no framework."""
     document, headers = problem_of(error)
-    return document.status, msgspec.json.encode(document.model_dump()), headers
+    return document.status, _encoded(document, path, error), headers
+
+
+def _answer(document: ProblemDocument, path: str, error: RemitError | None = None) -> Response:
+    return Response(
+        _encoded(document, path, error),
+        status_code=document.status,
+        media_type=PROBLEM.decode(),
+    )
+
+
+def _encoded(document: ProblemDocument, path: str, error: RemitError | None) -> bytes:
+    more = refusal_members(path, document.status, document.detail, error)
+    return msgspec.json.encode(document.model_dump() | more)
 
 
 def _document(

@@ -1,11 +1,11 @@
 """A tenant of a running gateway, as the API sees it."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 
 from remit.admin.authority import Authority
 from remit.admin.revisions import Follower
 from remit.calls.directory import Directory
-from remit.doors.api.needs import Lists, Policies, Servers, Tenant
+from remit.doors.api.needs import Lists, Policies, Servers
 from remit.model.tools import ToolId
 
 
@@ -38,23 +38,3 @@ class GatewayTenant:
     def known_tools(self) -> Collection[ToolId]:
         """Return every tool that is offered, or was ever seen."""
         return self._directory.known
-
-
-class NamedTenants:
-    """Tenants, found by name or UUID."""
-
-    def __init__(self, tenants: Sequence[Tenant]) -> None:
-        self._tenants = sorted(tenants, key=lambda tenant: tenant.key)
-
-    def find(self, name: str) -> Tenant | None:
-        """Return the tenant of that name or UUID, or None."""
-        return next((one for one in self._tenants if name in (one.key, one.id)), None)
-
-    async def follow(self, name: str) -> bool:
-        """Put the latest revision of a tenant in force; whether another one is now."""
-        tenant = self.find(name)
-        return tenant is not None and await tenant.follow()
-
-    def all_tenants(self) -> Sequence[Tenant]:
-        """Return every tenant, by name."""
-        return self._tenants

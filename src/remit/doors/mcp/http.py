@@ -7,7 +7,7 @@ of the handshake means 2026-07-28 or a refusal. A message with the modern envelo
 """
 
 import re
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from typing import Final
 
@@ -17,18 +17,15 @@ from mcp.shared.inbound import ERROR_CODE_HTTP_STATUS, MCP_PROTOCOL_VERSION_HEAD
 from mcp_types import INTERNAL_ERROR
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
-from remit.doors.asgi import JSON, ClientGone, Exchange, HttpRefusal, Receive, Scope, Send
-from remit.doors.credentials import Authenticate, credential_of
+from remit.doors.asgi import JSON, ClientGone, Exchange, HttpRefusal
+from remit.doors.credentials import Authenticate, NotAdmitted, credential_of
 from remit.doors.guard import Guard
 from remit.doors.mcp.answers import error_answer
 from remit.doors.mcp.disconnects import Disconnects
 from remit.doors.mcp.envelope import NULL, Fault, Message, read_message
-from remit.doors.mcp.legacy import LegacyEra
-from remit.doors.mcp.mirrored import MirroredArguments
-from remit.doors.mcp.modern import ModernEra
-from remit.doors.mcp.protocol import McpDoor
 from remit.doors.mcp.requests import Request, identified, refuse
 from remit.doors.mcp.sessions import Sessions
+from remit.doors.mcp.tenants import Eras, TenantDoor, TenantDoors
 from remit.doors.oauth import ProtectedResources
 from remit.errors import StorageUnavailable
 
@@ -38,13 +35,16 @@ PREFIX: Final = "/mcp"
 
 STOPPED: Final = "the gateway is stopping; whether the call ran is unknown"
 
-_PATH = re.compile(r"/mcp(?:/([A-Za-z0-9][A-Za-z0-9_.-]{0,63}))?/?")
-_RESERVED = re.compile(r"execute|[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
+_UUID: Final = r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"
+_PATH: Final = re.compile(
+    rf"/mcp(?:/(?P<tenant>{_UUID}))?"
+    rf"(?:/(?P<server>(?!(?:execute|{_UUID})/?\Z)[A-Za-z0-9][A-Za-z0-9_.-]{{0,63}}))?/?"
+)
 _VERSION: Final = MCP_PROTOCOL_VERSION_HEADER.encode()
 
 
 class McpEndpoint:
-    """Serves `/mcp` and `/mcp/{server}`.
+    """Serves `/mcp` and `/mcp/{server}`, of the credential's tenant, which a UUID may precede.
 
     A server that does not exist is one of which the caller may use nothing: an empty list, and
     every call refused (R14).
@@ -53,36 +53,41 @@ class McpEndpoint:
     def __init__(
         self,
         *,
-        door: McpDoor,
+        doors: Callable[[str], TenantDoor | None],
         authenticate: Authenticate,
         sessions: Sessions,
-        mirrored: MirroredArguments,
         guard: Guard,
         resources: ProtectedResources,
     ) -> None:
-        self._door = door
+        """Open no door yet.
+
+        Args:
+            doors: Returns the door of the tenant of that name, or None where it is not served.
+            authenticate: Who a credential stands for.
+            sessions: Seals the sessions of the older eras.
+            guard: Checks host and origin.
+            resources: Says to whom a refused caller turns for a token.
+        """
         self._resources = resources
         self._authenticate = authenticate
         self._guard = guard
         self._disconnects = Disconnects()
+        self._doors = TenantDoors(doors, sessions, self._disconnects)
         self._is_stopping = False
-        self._modern = ModernEra(door, mirrored, self._disconnects)
-        self._legacy = LegacyEra(door, sessions)
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
         """Tell of changes and notice clients that leave while entered."""
-        async with self._disconnects.running(), self._door.changes.running():
+        async with self._disconnects.running(), self._doors.running():
             yield
 
     def stop(self) -> None:
         """End all streams, so that a server that is stopping need not wait for their clients."""
         self._is_stopping = True
-        self._door.changes.close()
+        self._doors.close()
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, exchange: Exchange) -> None:
         """Answer one request."""
-        exchange = Exchange(scope, receive, send)
         try:
             await self._serve(exchange)
         except HttpRefusal as refusal:
@@ -99,7 +104,7 @@ class McpEndpoint:
             later = HttpRefusal(503, "try again later", [(b"retry-after", b"5")])
             await self._refuse(exchange, later)
         except Exception:
-            log.exception("request failed", path=scope["path"])
+            log.exception("request failed", path=exchange.path)
             if exchange.started:
                 raise
             fault = Fault(code=INTERNAL_ERROR, message="Internal error")
@@ -110,21 +115,29 @@ class McpEndpoint:
 
     async def _serve(self, exchange: Exchange) -> None:
         self._guard.check(exchange)
-        server = _server_of(exchange.scope["path"])
+        tenant, server = _parts_of(exchange.path)
         credential = credential_of(exchange)
         request = await identified(exchange, self._authenticate, credential, server)
+        eras = self._doors.get(request.principal.tenant)
+        if eras is None:
+            raise HttpRefusal(503, "try again later", [(b"retry-after", b"1")])
+        if tenant is not None and tenant != eras.uuid:
+            # Another's and no tenant's: one answer (S2.18).
+            raise NotAdmitted(
+                403, "the credential is for another tenant", error="insufficient_scope"
+            )
         if exchange.method == "POST":
-            await self._post(request)
+            await self._post(eras, request)
         elif exchange.method not in {"GET", "DELETE"}:
             raise HttpRefusal(405, "not a method of MCP", [(b"allow", b"GET, POST, DELETE")])
         elif _is_modern(exchange):
             raise HttpRefusal(405, "this revision of MCP has POST only", [(b"allow", b"POST")])
         elif exchange.method == "GET":
-            await self._legacy.get(request)
+            await eras.legacy.get(request)
         else:
-            await self._legacy.delete(request)
+            await eras.legacy.delete(request)
 
-    async def _post(self, request: Request) -> None:
+    async def _post(self, eras: Eras, request: Request) -> None:
         exchange = request.exchange
         kind = exchange.headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
         if kind != JSON:
@@ -136,13 +149,14 @@ class McpEndpoint:
             answer = error_answer(message.id, message)
             await exchange.respond(ERROR_CODE_HTTP_STATUS.get(answer.code, 400), answer.body)
         else:
-            await self._route(request, message)
+            await _route(eras, request, message)
 
-    async def _route(self, request: Request, message: Message) -> None:
-        if _is_modern(request.exchange) or message.is_modern:
-            await self._modern.post(request, message)
-        else:
-            await self._legacy.post(request, message)
+
+async def _route(eras: Eras, request: Request, message: Message) -> None:
+    if _is_modern(request.exchange) or message.is_modern:
+        await eras.modern.post(request, message)
+    else:
+        await eras.legacy.post(request, message)
 
 
 def _is_modern(exchange: Exchange) -> bool:
@@ -150,16 +164,16 @@ def _is_modern(exchange: Exchange) -> bool:
     return version is not None and version not in HANDSHAKE_PROTOCOL_VERSIONS
 
 
-def _server_of(path: str) -> str | None:
-    """Return the server of an endpoint, or None for the endpoint of all servers.
+def _parts_of(path: str) -> tuple[str | None, str | None]:
+    """Return tenant and server of an endpoint: the UUID, lower case, and the name, or None each.
 
     Raises:
         HttpRefusal: It is no endpoint (404).
     """
     if path == PREFIX:
-        return None
+        return None, None
     found = _PATH.fullmatch(path)
-    server: str | None = found[1] if found is not None else ""
-    if found is None or (server is not None and _RESERVED.fullmatch(server)):
+    if found is None:
         raise HttpRefusal(404, "no such endpoint; MCP is at /mcp and /mcp/{server}")
-    return server
+    tenant: str | None = found["tenant"]
+    return (None if tenant is None else tenant.lower()), found["server"]

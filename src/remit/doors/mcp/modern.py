@@ -89,7 +89,7 @@ class ModernEra:
 
 
 def _repeated_header(exchange: Exchange) -> str | None:
-    lines = exchange.scope["headers"]
+    lines = exchange.lines
     routing = find_duplicated_routing_header(
         (name.decode("latin-1"), value.decode("latin-1")) for name, value in lines
     )

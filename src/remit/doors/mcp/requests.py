@@ -31,7 +31,7 @@ class Accepted:
     def of(exchange: Exchange) -> "Accepted":
         """Read the `Accept` header; a client that sends none takes anything (RFC 9110)."""
         if b"accept" in exchange.repeated:
-            lines = (value for name, value in exchange.scope["headers"] if name == b"accept")
+            lines = (value for name, value in exchange.lines if name == b"accept")
             accept = b",".join(lines)
         else:
             accept = exchange.headers.get(b"accept", b"*/*")
@@ -66,7 +66,7 @@ class Request:
         Raises:
             Refused: It opens this endpoint no longer.
         """
-        return await admitted(self.authenticate, self.credential, self.exchange.scope["path"])
+        return await admitted(self.authenticate, self.credential, self.exchange.path)
 
     async def respond(self, answer: Answer, *, status: int = OK, headers: Headers = ()) -> None:
         """Send one whole message, as an event only to a client that takes nothing else."""
@@ -92,7 +92,7 @@ async def identified(
         exchange=exchange,
         authenticate=authenticate,
         credential=credential,
-        principal=await principal_of(authenticate, credential, exchange.scope["path"]),
+        principal=await principal_of(authenticate, credential, exchange.path),
         scope=scope,
         accepted=Accepted.of(exchange),
     )

@@ -1,0 +1,199 @@
+"""The open gateway: from settings to everything that a door needs.
+
+    settings → declaration → database → audit → tenants, each with its upstreams → doors
+
+Resources open in that order and close in reverse.
+"""
+
+import os
+from collections.abc import AsyncGenerator, Collection, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import structlog
+
+from remit.admin.declaration import load_declaration
+from remit.admin.revisions import declaration_in_force
+from remit.app.installation import Installation, open_installation
+from remit.app.tenants import ServedTenant, ServedTenants
+from remit.calls.allowances import OwnAllowances, SharedAllowances
+from remit.calls.limit import Allowances
+from remit.errors import Conflict, DeclarationError, StorageUnavailable
+from remit.identity.authenticate import Authenticator
+from remit.identity.development import development_issuer
+from remit.identity.jwt import Issuers, JwtVerifier
+from remit.model.principals import DEFAULT_TENANT
+from remit.settings import Settings
+from remit.storage.audit import AuditLog, open_audit
+from remit.storage.epochs import Epochs
+from remit.storage.limits import SlotsInDatabase
+from remit.storage.notices import Notices
+from remit.upstreams.background import open_background
+
+log = structlog.get_logger(__name__)
+
+POLL_EPOCHS = 0.5
+"""Seconds between looks for changes that another process made, where nobody tells (R17: 2)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gateway:
+    """Everything a door needs, open.
+
+    Attributes:
+        home: The tenant that the settings name.
+        tenants: All that are served: of `remit serve` every one, of other commands that one.
+    """
+
+    installation: Installation
+    audit: AuditLog
+    home: ServedTenant
+    tenants: ServedTenants
+    authenticate: Authenticator = field(repr=False)
+
+    async def reload(self) -> None:
+        """Apply the file again and put the latest revision in force; what is wrong is logged.
+
+        Nothing changes unless the file is valid and overwrites nobody (R18).
+        """
+        installation = self.installation
+        try:
+            await declaration_in_force(
+                installation.revisions,
+                DEFAULT_TENANT,
+                load_declaration(installation.settings.config),
+                author="serve",
+                now=datetime.now(UTC),
+            )
+            await self.home.follower.follow()
+        except (DeclarationError, Conflict, StorageUnavailable) as error:
+            log.error("the declaration is not reloaded", problem=str(error))  # noqa: TRY400 - one line
+
+
+@asynccontextmanager
+async def open_gateway(
+    settings: Settings,
+    *,
+    author: str,
+    development: bool = False,
+    replace: bool = False,
+    as_stored: bool = False,
+    everyone: bool = False,
+) -> AsyncGenerator[Gateway]:
+    """Open everything; returns before slow servers are up.
+
+    Args:
+        settings: Where everything is, and whose.
+        author: As `open_installation` says.
+        development: Whether tokens of `remit token issue` are accepted, too: only on loopback.
+        replace: As `open_installation` says.
+        as_stored: Likewise.
+        everyone: Whether to serve every tenant, and not only the one that the settings name.
+
+    Raises:
+        DeclarationError: The declaration is wrong.
+        Conflict: A changed file would overwrite newer revisions.
+        NotFound: There is no such tenant.
+        StartupError: Database or journal cannot be opened.
+    """
+    async with (
+        open_installation(
+            settings, author=author, replace=replace, as_stored=as_stored
+        ) as installation,
+        open_audit(
+            installation.database,
+            settings.state,
+            durability=installation.loaded.declaration.audit.durability,
+        ) as audit,
+        _open_allowances(installation) as allowances,
+        open_background() as tasks,
+    ):
+        tenants = ServedTenants(installation, audit, allowances, tasks)
+        home = await tenants.open(installation.tenant, installation.policy)
+        if everyone:
+            await tenants.follow()
+        tokens = _token_verifier(installation, tenants, development=development)
+        gateway = Gateway(
+            installation=installation,
+            audit=audit,
+            home=home,
+            tenants=tenants,
+            authenticate=Authenticator(
+                installation.keys,
+                agents=installation.agents,
+                users=installation.users,
+                tokens=tokens,
+                tenants=tenants,
+            ),
+        )
+        tasks.start_soon(tokens.keep_fresh)
+        notices = Notices(installation.database)
+        tasks.start_soon(notices.listen)
+        tasks.start_soon(_watch_epochs, Epochs(installation.database), notices, gateway, everyone)
+        yield gateway
+
+
+def _token_verifier(
+    installation: Installation, tenants: ServedTenants, *, development: bool
+) -> JwtVerifier:
+    settings = installation.settings
+    own = (development_issuer(settings.state),) if development else ()
+    return JwtVerifier(
+        Issuers(lambda: tenants.issuers, own),
+        folder=settings.config.absolute().parent,
+        environ=os.environ,
+        tenants=tenants,
+    )
+
+
+@asynccontextmanager
+async def _open_allowances(installation: Installation) -> AsyncGenerator[Allowances]:
+    """Open what calls are counted in: the shared store, or the database, or this memory alone."""
+    url = installation.settings.shared_url
+    if not url:
+        yield SharedAllowances(SlotsInDatabase(installation.database))
+    elif url == "memory://":
+        yield OwnAllowances()
+    else:
+        # deferred: an optional extra, and slow to import
+        from remit.storage.limits_redis import open_windows  # noqa: PLC0415
+
+        async with open_windows(url) as windows:
+            yield SharedAllowances(windows)
+
+
+async def _watch_epochs(epochs: Epochs, notices: Notices, gateway: Gateway, everyone: bool) -> None:
+    """Take over what other processes changed (R17).
+
+    What cannot be read never widens access: the policy in force stays, known keys go on, new ones
+    are refused.
+    """
+    seen: Mapping[tuple[str, str], int] = {}
+    problem, told = "", 0
+    while True:
+        try:
+            current = await epochs.current()
+            changed = {key for key, value in current.items() if seen.get(key) != value}
+            await _take_over(gateway, changed, everyone=everyone)
+            seen, problem = current, ""
+        except StorageUnavailable as error:
+            if str(error) != problem:
+                problem = str(error)
+                log.warning("changes cannot be read", error=problem)
+        told = await notices.changed(told, within=POLL_EPOCHS)
+
+
+async def _take_over(
+    gateway: Gateway, changed: Collection[tuple[str, str]], *, everyone: bool
+) -> None:
+    """Take over the changes of these tenants and topics."""
+    topics = {topic for _, topic in changed}
+    if "keys" in topics:
+        gateway.authenticate.forget()
+    if everyone and "tenants" in topics:
+        await gateway.tenants.follow()
+    for tenant, topic in changed:
+        served = gateway.tenants.find(tenant)
+        if topic == "revisions" and served is not None:
+            await served.follower.follow()

@@ -1,0 +1,143 @@
+"""Declaration and state of one tenant, without any server started."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from remit.admin.declaration import Loaded, load_declaration
+from remit.admin.revisions import declaration_in_force, latest_usable, parse_revision
+from remit.admin.tenants import find_tenant
+from remit.calls.inforce import PolicyInForce
+from remit.errors import StartupError
+from remit.model.declaration import Declaration
+from remit.model.principals import DEFAULT_TENANT
+from remit.model.tenants import Tenant
+from remit.settings import Settings
+from remit.storage.agents import Agents
+from remit.storage.database import Database, default_url, open_database
+from remit.storage.keys import Keys
+from remit.storage.revisions import Revisions
+from remit.storage.seen import SeenTools
+from remit.storage.tenants import Tenants
+from remit.storage.users import Users
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State:
+    """The database, and the tenant that the settings name."""
+
+    database: Database
+    tenant: Tenant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Installation:
+    """What one tenant declares, and the stores, which hold the state of all tenants.
+
+    Attributes:
+        tenant: The one that the settings name; its name goes with every question to a store.
+    """
+
+    settings: Settings
+    tenant: Tenant
+    loaded: Loaded
+    policy: PolicyInForce
+    database: Database
+    tenants: Tenants
+    keys: Keys
+    agents: Agents
+    users: Users
+    revisions: Revisions
+    seen: SeenTools
+
+
+@asynccontextmanager
+async def open_installation(
+    settings: Settings, *, author: str, replace: bool = False, as_stored: bool = False
+) -> AsyncGenerator[Installation]:
+    """Open declaration and database; a file that changed becomes a revision (R18).
+
+    The file is the declaration of the tenant `default`; that of another is its latest revision.
+
+    Args:
+        settings: Where they are, and whose.
+        author: Who is recorded as the author of a new revision; empty to write none, and to
+            decide under the number it would get.
+        replace: Whether a changed file may overwrite revisions of the console or the API.
+        as_stored: Whether the revision in force counts whatever the file says, as a worker wants
+            that starts while others run.
+
+    Raises:
+        DeclarationError: The declaration is wrong, with every problem in it.
+        Conflict: A changed file would overwrite newer revisions.
+        NotFound: There is no such tenant.
+        StartupError: The database cannot be opened.
+    """
+    is_file = settings.tenant == DEFAULT_TENANT and not as_stored
+    file = load_declaration(settings.config) if is_file else None
+    async with open_state(settings) as state:
+        revisions = Revisions(state.database)
+        if state.tenant.name != DEFAULT_TENANT:
+            loaded, number = await _latest(revisions, state.tenant)
+        elif as_stored:
+            loaded, number = await latest_usable(revisions, DEFAULT_TENANT)
+        else:
+            loaded, number = await declaration_in_force(
+                revisions,
+                DEFAULT_TENANT,
+                file or load_declaration(settings.config),
+                author=author,
+                now=datetime.now(UTC),
+                replace=replace,
+            )
+        yield Installation(
+            settings=settings,
+            tenant=state.tenant,
+            loaded=loaded,
+            policy=PolicyInForce(loaded.declaration, tenant=state.tenant.name, revision=number),
+            database=state.database,
+            tenants=Tenants(state.database),
+            keys=Keys(state.database),
+            agents=Agents(state.database),
+            users=Users(state.database),
+            revisions=revisions,
+            seen=SeenTools(state.database),
+        )
+
+
+async def _latest(revisions: Revisions, tenant: Tenant) -> tuple[Loaded, int]:
+    """Return what a tenant without a file declares: nothing, before its first revision."""
+    latest = await revisions.latest(tenant.name)
+    if latest is None:
+        return Loaded(declaration=Declaration()), 0
+    return parse_revision(latest), latest.number
+
+
+@asynccontextmanager
+async def open_state(settings: Settings) -> AsyncGenerator[State]:
+    """Open the database alone, whatever the file says.
+
+    Raises:
+        StartupError: It cannot be opened.
+        NotFound: There is no such tenant.
+    """
+    _make_state_folder(settings)
+    url = settings.database_url or default_url(settings.config.absolute().parent)
+    async with open_database(url) as database:
+        tenant = await find_tenant(Tenants(database), settings.tenant)
+        yield State(database=database, tenant=tenant)
+
+
+def _make_state_folder(settings: Settings) -> None:
+    try:
+        settings.state.mkdir(parents=True, exist_ok=True, mode=0o700)
+        # Keys and the database must not follow `git add .`, which an agent may run (git_commit).
+        ignore = settings.state / ".gitignore"
+        if not ignore.exists():
+            ignore.write_text("*\n")
+    except OSError as error:
+        raise StartupError(
+            f"cannot make the folder {str(settings.state)!r}: {error.strerror}; it holds database"
+            " and journal, so make its place writable, or move the declaration elsewhere"
+        ) from error
