@@ -8,7 +8,7 @@ from tests.api.worlds import ROLE, Api
 
 from remit.model.events import ADMINISTRATION
 
-ADMIN = "key:caller-admin"
+ADMIN = "key:admin"
 
 
 def tools_of(api: Api, by: str) -> set[str]:

@@ -116,12 +116,12 @@ async def _credentials(installation: Installation) -> dict[str, str | None]:
     return {
         "nobody": None,
         "wrong key": "rmt_" + "a" * 12 + "_" + "b" * 43,
-        "role key": await _key(installation, "role", role=ROLE),
-        "service key": await _key(installation, "service", service=True),
-        "agent": await _key(installation, "agent", agent=_agent()),
+        "role key": await _key(installation, "caller-role", role=ROLE),
+        "service key": await _key(installation, "caller-service", service=True),
+        "agent": await _key(installation, "caller-agent", agent=_agent()),
         "user": _token(installation.settings.state),
         "administrator of another tenant": await _key(
-            installation, "other", tenant=ELSEWHERE, admin=True
+            installation, "caller-other", tenant=ELSEWHERE, admin=True
         ),
         "administrator": await _key(installation, "admin", admin=True),
     }
@@ -138,7 +138,7 @@ async def _key(
 ) -> str:
     made = await make_key(
         installation.keys,
-        f"caller-{name}",
+        name,
         tenant=tenant,
         now=datetime.now(UTC),
         roles=installation.policy.declaration.roles,
