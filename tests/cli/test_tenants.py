@@ -150,3 +150,9 @@ def test_the_record_of_one_tenant_is_not_shown_in_another(config: Path, acme: st
     assert [row["tenant"] for row in there] == ["acme", "acme"]
     assert read(config, "audit", "verify")["rows"] == 1
     assert read(config, "audit", "verify", "--tenant", "acme")["rows"] == 2
+
+
+def test_no_token_is_issued_for_a_tenant_that_does_not_exist(config: Path) -> None:
+    told = remit(config, "token", "issue", "--sub", "ann", "--tenant", "nobody", status=2)
+
+    assert "there is no tenant 'nobody'" in told

@@ -24,6 +24,8 @@ from remit.storage.tenants import Tenants
 from remit.testing.gateway import Caller, Running, fixture_entry
 from remit.testing.upstream import executed
 
+pytestmark = pytest.mark.timeout(180)  # several commands, each a process
+
 REACH = 2.0
 """Seconds within which a change is in force everywhere (R17)."""
 
@@ -106,7 +108,8 @@ async def test_each_tenant_has_its_own_lists_calls_servers_and_record(
             assert await _names(own) == {"write", "only_acme"}
             assert await _may(own, "write")
 
-    assert (executed(tmp_path / "default"), executed(tmp_path / "acme")) == (1, 2)
+    ran = [len(executed(tmp_path / tenant)) for tenant in ("default", "acme")]
+    assert ran == [1, 2]
     assert len(descendants(running.process.pid)) == 2
     rows = running.audit("--tenant", acme)
     assert {row["tenant"] for row in rows} == {"acme"}
@@ -208,5 +211,3 @@ async def test_a_users_token_picks_its_tenant(serve: Serve, tmp_path: Path) -> N
     for tenant, wanted in (("default", "read"), (acme, "write")):
         async with _caller(running, running.remit(*token, tenant).strip()) as caller:
             assert await caller.until_listed({f"files__{wanted}"}) == {f"files__{wanted}"}
-    with pytest.raises(AssertionError, match="there is no tenant 'nobody'"):
-        running.remit(*token, "nobody")
