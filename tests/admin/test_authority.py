@@ -10,6 +10,7 @@ import pytest
 from remit.admin.authority import Answer, Authority, WhoCan
 from remit.errors import BadCall
 from remit.model.declaration import Declaration
+from remit.model.grants import Grant
 from remit.model.keys import Key
 from remit.model.principals import AgentType, Principal, PrincipalKind, UserRole
 from remit.model.roles import Role
@@ -175,7 +176,85 @@ def test_everybody_who_can_is_named_in_the_shape_of_the_contract() -> None:
         "agents": [],
         "user_roles": [],
         "agent_types": [],
+        "service_keys": [],
+        "hats": [],
     }
+
+
+def test_who_can_only_by_two_hats_is_told_as_a_pair() -> None:
+    # R9: neither the grant nor the role is enough alone, and nobody else can.
+    reader = Role(name="reader", allow=("*/read",))
+    declaration = Declaration(
+        servers={"wiki": ServerConfig(name="wiki", default_access="deny")},
+        roles={
+            "reader": reader,
+            "opener": Role(name="opener", mcp_servers=("wiki",)),
+            "able": Role(name="able", tools={"wiki": ("read",)}),
+            "barred": Role(name="barred", allow=("*/read",), deny=("wiki/*",)),
+            "idle": Role(name="idle", allow=("*/write",)),
+        },
+        grants=(
+            Grant(subject="user:ann", effect="allow", server="wiki"),
+            Grant(subject="user:bob", effect="allow", tool="wiki/re*"),
+            Grant(subject="user:eve", effect="allow", server="wiki"),
+            Grant(subject="user:eve", effect="deny", tool="wiki/read"),
+            Grant(subject="user:out", effect="allow", server="wiki"),
+            Grant(subject="user:late", effect="allow", server="wiki", until=NOON),
+            Grant(subject="group:ops", effect="allow", server="wiki"),
+            Grant(subject="role:idle", effect="allow", server="wiki"),
+        ),
+        groups={"ops": ("user:member", "key:k")},
+    )
+    asked = Authority(
+        compile_snapshot(declaration, tenant="default", revision=1, now=NOON), Names.build(()), ()
+    )
+
+    found = asked.who_can("wiki/read", [], NOON, disabled={"out"})
+
+    assert found.users == ("ann", "bob", "member")
+    assert found.hats == (
+        "user:ann + role:reader",
+        "user:bob + role:reader",
+        "group:ops + role:reader",
+        "user:member + role:reader",
+        "role:opener + role:reader",
+        "role:idle + role:reader",
+    )
+    assert (found.roles, found.keys) == (("able",), ())
+    assert found.rows()[1:] == [("only both", pair) for pair in found.hats]
+    assert asked.who_can("wiki/delete", [], NOON).hats == ()
+    assert asked.who_can("gone/read", [], NOON).hats == ()
+
+
+def test_a_service_key_is_named_as_one() -> None:
+    snapshot = compile_snapshot(
+        Declaration(servers={"data": ServerConfig(name="data")}), tenant="default", revision=1
+    )
+    asked = Authority(snapshot, Names.build(()), ())
+    keys = [replace(key("reports"), service=True), replace(key("ops"), user_roles=(UserRole.DATA,))]
+
+    found = asked.who_can("data/list_queries", keys, NOON)
+    may = asked.who_can("data/health", keys, NOON)
+
+    assert {*found.keys, *may.keys} <= {"reports", "ops"}
+    assert may.keys == ("reports", "ops")
+    assert may.service_keys == ("reports",)
+    assert ("service key", "reports") in may.rows()
+    assert ("key", "reports") not in may.rows()
+
+
+def test_who_is_barred_is_refused_by_the_first_layer_and_all_layers_are_told() -> None:
+    answer = authority().explain(acting("lead"), "git/push", barred="user 'ann' is disabled")
+
+    json = answer.to_json()
+    assert (json["allowed"], json["layer"], json["rule"]) == (False, "tenant", "")
+    assert (json["reason"], json["revision"]) == ("user 'ann' is disabled", 12)
+    layers = answer.explanation.layers
+    assert [one.layer.value for one in layers] == [
+        *("tenant", "server", "deny", "ceiling", "access", "tool")
+    ]
+    assert [one.verdict.value for one in layers][:2] == ["deny", "allow"]
+    assert answer.limits == ()
 
 
 def test_roles_come_in_the_order_of_the_declaration_and_keys_in_their_own() -> None:

@@ -107,3 +107,23 @@ def test_known_are_the_tools_that_are_named_governed_or_published() -> None:
 
     assert {ToolId("git", "git_log"), ToolId("x", "y")} <= known_tools(declaration)
     assert len(known_tools_of("data")) == 49
+
+
+def test_a_secret_in_arguments_or_an_address_is_in_no_line_of_a_change() -> None:
+    # T19
+    def of(secret: str) -> dict[str, object]:
+        child = {"command": "x", "args": ["--token", secret, "-v"]}
+        return {"mcp_servers": {"a": child, "b": {"url": f"https://h.test/?k={secret}"}}}
+
+    told = [
+        *document_changes({}, of("sentinel-1")),
+        *document_changes({"mcp_servers": {}}, of("sentinel-1")),
+        *document_changes(of("sentinel-1"), {"mcp_servers": {}}),
+        *document_changes(of("sentinel-1"), of("sentinel-2")),
+    ]
+
+    assert "sentinel" not in "\n".join(map(str, told))
+    assert [str(change) for change in told[-2:]] == [
+        "~ mcp_servers.a.args: [redacted] → [redacted]",
+        '~ mcp_servers.b.url: "https://h.test/?k=[redacted]" → "https://h.test/?k=[redacted]"',
+    ]

@@ -102,7 +102,7 @@ def test_a_disabled_user_can_do_nothing(config: Path) -> None:
 
     done = remit(config, "explain", "--as", "user:ann", "tools/work")
 
-    assert (done.exit_code, "`remit users enable ann`" in done.stderr) == (1, True)
+    assert (done.exit_code, "`remit users enable ann`" in done.stdout) == (1, True)
 
 
 def test_a_list_of_keys_says_what_each_is_for(config: Path) -> None:
@@ -157,3 +157,37 @@ def test_who_can_names_agents_and_their_keys(config: Path) -> None:
     found = json.loads(remit(config, "who-can", "tools/work", "--json").stdout)
 
     assert (found["agents"], found["keys"]) == (["w1"], ["w1-key"])
+
+
+@pytest.mark.parametrize(
+    ("subject", "commands", "layer", "reason"),
+    [
+        ("user:ann", ["users disable ann"], "tenant", "user 'ann' is disabled"),
+        ("key:k", ["keys create k --role worker", "keys revoke k"], "tenant", "was revoked at"),
+        ("user:eve", [], "access", "nothing opens it to the caller"),
+    ],
+    ids=["disabled user", "revoked key", "expired grant"],
+)
+def test_explain_keeps_its_shape_for_whoever_is_out(
+    subject: str, commands: list[str], layer: str, reason: str, config: Path
+) -> None:
+    if subject == "user:eve":
+        ended = 'grants: [{user: eve, effect: allow, server: tools, until: "2026-01-31T18:00:00Z"}]'
+        closed = DOCUMENT.replace('mcp"}', 'mcp", default_access: deny}')
+        config.write_text(f"{closed.replace('tools/*', '*/*')}{ended}\n")
+    for command in commands:
+        assert remit(config, *command.split()).exit_code == 0
+
+    done = remit(config, "explain", "--as", subject, "tools/work", "--json")
+
+    told = json.loads(done.stdout)
+    assert done.exit_code == 1
+    assert set(told) >= {"allowed", "layer", "rule", "reason", "revision", "layers"}
+    assert told["allowed"] is False
+    verdicts = {one["layer"]: (one["verdict"], one["reason"]) for one in told["layers"]}
+    assert list(verdicts) == ["tenant", "server", "deny", "ceiling", "access", "tool"]
+    assert verdicts[layer][0] == "deny"
+    assert reason in verdicts[layer][1]
+    if layer == "tenant":
+        assert (told["layer"], told["reason"]) == (layer, verdicts[layer][1])
+        assert remit(config, "tools", "--as", subject).exit_code == 1

@@ -7,6 +7,7 @@ from aiohttp import ClientSession
 from tests.doors.worlds import Reply, Wire, World, build_world, caller, message, serving, tool
 
 from remit.errors import RemitError, UpstreamProtocolError, UpstreamTimeout, UpstreamUnavailable
+from remit.model.limits import Limit
 from remit.model.roles import Role
 
 
@@ -123,3 +124,37 @@ async def test_a_fault_of_our_own_is_an_internal_error_with_an_id_and_no_details
     assert reply.error["message"] == "Internal error"
     assert reply.error["data"] == {"requestId": files_world.audit.events[-1].call_id}
     assert b"secret" not in reply.body
+
+
+@pytest.mark.parametrize("era", ["modern", "legacy"])
+async def test_a_call_that_comes_too_often_is_a_result_that_says_when_to_come_again(
+    http: ClientSession, era: str
+) -> None:
+    # T23, R22
+    world = build_world(
+        {"files": [tool("files", "read")]},
+        [Role(name="reader", tools={"files": ("read",)})],
+        {"reader-key": caller("r", "reader")},
+        limits=(Limit(calls=1, seconds=60),),
+    )
+    async with serving(world) as url:
+        wire = Wire(http, url)
+        replies = [
+            await wire.call("files__read", {})
+            if era == "modern"
+            else await wire.send(message("tools/call", {"name": "files__read"}))
+            for _ in range(2)
+        ]
+
+    result = replies[1].result
+    assert "isError" not in replies[0].result
+    assert (replies[1].status, result["isError"]) == (200, True)
+    meta = result["_meta"]
+    assert meta["remit/code"] == "LIMIT_REACHED"
+    assert meta["remit/requestId"] == world.audit.events[-1].call_id
+    assert 1 <= meta["remit/retry_after"] <= 60
+    assert result["content"][0]["text"] == (
+        "limit reached: at most 1 call per minute (limits[0]); the call was not made,"
+        f" retry after {meta['remit/retry_after']} s"
+    )
+    assert ("resultType" in result) is (era == "modern")

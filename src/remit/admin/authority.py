@@ -1,12 +1,12 @@
 """Who can call what, and why: the questions an administrator asks (R10, R14)."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from remit.errors import BadCall
 from remit.identity.authenticate import principal_of
-from remit.model.decisions import Decision, Explanation, Layer
+from remit.model.decisions import Decision, Explanation, Layer, LayerVerdict, Verdict
 from remit.model.keys import Key
 from remit.model.limits import Allowance
 from remit.model.principals import Principal, PrincipalKind
@@ -18,6 +18,7 @@ from remit.policy.engine import (
     roles_that_can,
     user_roles_that_can,
 )
+from remit.policy.hats import pairs_that_can
 from remit.policy.snapshot import PolicySnapshot
 from remit.upstreams.names import Names
 
@@ -69,9 +70,13 @@ class WhoCan:
     """Everybody who can call a tool, by name.
 
     Attributes:
-        users: Those known here; what a user may is in the token, so most are known by `user_roles`.
+        keys: Service keys, too.
+        users: Those that a grant opens the server to, if their token says what `hats` adds. What a
+            user may is in its token, so most are known by `roles` and `user_roles`.
         user_roles: User roles that alone can.
         agent_types: Agent types that alone can.
+        service_keys: Those of `keys` that are callers of the `data` server.
+        hats: Pairs that can together and not alone, such as `user:ann + role:reader`.
     """
 
     roles: tuple[str, ...] = ()
@@ -80,16 +85,21 @@ class WhoCan:
     agents: tuple[str, ...] = ()
     user_roles: tuple[str, ...] = ()
     agent_types: tuple[str, ...] = ()
+    service_keys: tuple[str, ...] = ()
+    hats: tuple[str, ...] = ()
 
     def rows(self) -> list[tuple[str, str]]:
-        """Return (kind, name) of everybody, in the words of a SUBJECT."""
+        """Return (kind, name) of everybody once, a user that needs a second hat with it."""
+        by_two = {pair.partition(" + ")[0] for pair in self.hats}
         kinds = {
             "role": self.roles,
-            "key": self.keys,
-            "user": self.users,
+            "user": tuple(name for name in self.users if f"user:{name}" not in by_two),
+            "key": tuple(name for name in self.keys if name not in self.service_keys),
+            "service key": self.service_keys,
             "agent": self.agents,
             "user-role": self.user_roles,
             "agent-type": self.agent_types,
+            "only both": self.hats,
         }
         return [(kind, name) for kind, names in kinds.items() for name in names]
 
@@ -102,6 +112,8 @@ class WhoCan:
             "agents": list(self.agents),
             "user_roles": list(self.user_roles),
             "agent_types": list(self.agent_types),
+            "service_keys": list(self.service_keys),
+            "hats": list(self.hats),
         }
 
 
@@ -125,12 +137,20 @@ class Authority:
             raise BadCall(f"the name {alias!r} fits several tools: {names}; use one of them")
         return found[0] if found else ToolId.parse(alias)
 
-    def explain(self, principal: Principal, alias: str) -> Answer:
-        """Say whether *principal* may call the tool, and what each layer says."""
+    def explain(self, principal: Principal, alias: str, *, barred: str = "") -> Answer:
+        """Say whether *principal* may call the tool, and what each layer says.
+
+        Args:
+            principal: Who would call.
+            alias: The tool, in any spelling.
+            barred: Why its credential would not hold, so that the first layer refuses; or empty.
+        """
         tool = self.find_tool(alias)
         if tool is None:
             return Answer(tool=None, available=False, explanation=self._unknown(alias))
         explanation = explain(self._snapshot, principal, tool)
+        if barred:
+            explanation = self._barred(explanation, barred)
         allowed = explanation.decision.allowed
         return Answer(
             tool=tool,
@@ -145,18 +165,26 @@ class Authority:
         keys: Sequence[Key],
         now: datetime,
         callers: Iterable[Principal] = (),
+        disabled: Collection[str] = (),
     ) -> WhoCan:
-        """Return every role, user role, agent type and key that can call the tool.
+        """Return everybody that can call the tool.
 
         Args:
             alias: The tool, in any spelling.
             keys: Keys; those that do not hold *now* can nothing.
             now: Aware UTC.
             callers: Users and agents that are known by name.
+            disabled: Names of users that may not come in.
         """
         tool = self.find_tool(alias)
         if tool is None:
             return WhoCan()
+        pairs = [
+            pair
+            for pair in pairs_that_can(self._snapshot, tool)
+            if pair[0].removeprefix("user:") not in disabled
+        ]
+        opened = [one.removeprefix("user:") for one, _ in pairs if one.startswith("user:")]
         able = [caller for caller in callers if decide(self._snapshot, caller, tool).allowed]
         agents = tuple(one.name for one in able if one.kind is PrincipalKind.AGENT)
 
@@ -167,14 +195,30 @@ class Authority:
                 return key.agent in agents
             return decide(self._snapshot, principal_of(key), tool).allowed
 
+        using = [key for key in keys if may_use(key)]
+        users = [one.name for one in able if one.kind is PrincipalKind.USER]
         return WhoCan(
             roles=roles_that_can(self._snapshot, tool),
-            keys=tuple(dict.fromkeys(key.name for key in keys if may_use(key))),
-            users=tuple(one.name for one in able if one.kind is PrincipalKind.USER),
+            keys=tuple(dict.fromkeys(key.name for key in using)),
+            users=tuple(dict.fromkeys((*users, *opened))),
             agents=agents,
             user_roles=user_roles_that_can(self._snapshot, tool),
             agent_types=agent_types_that_can(self._snapshot, tool),
+            service_keys=tuple(dict.fromkeys(key.name for key in using if key.service)),
+            hats=tuple(f"{one} + {hat}" for one, hat in pairs),
         )
+
+    def _barred(self, explanation: Explanation, why: str) -> Explanation:
+        """Return it with the first layer's no: authentication comes before everything (R9)."""
+        decision = Decision(
+            allowed=False,
+            layer=Layer.TENANT,
+            rule="",
+            reason=why,
+            revision=self._snapshot.revision,
+        )
+        refused = LayerVerdict(layer=Layer.TENANT, verdict=Verdict.DENY, reason=why)
+        return Explanation(decision=decision, layers=(refused, *explanation.layers[1:]))
 
     def _unknown(self, alias: str) -> Explanation:
         decision = Decision(

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Literal, cast
 
 from remit.admin.known_servers import offered_by
+from remit.admin.masking import masked, masked_server
 from remit.admin.yaml_source import child_path
 from remit.calls.directory import declared_tools
 from remit.calls.redact import REDACTED, redacted
@@ -144,7 +145,10 @@ def _differences(old: object, new: object, at: tuple[str | int, ...]) -> Iterato
         return
     was, is_now = _list(old), _list(new)
     if was is not None and is_now is not None:
-        yield from _list_differences(was, is_now, at)
+        shown, shown_now = _list(_masked(was, at)) or [], _list(_masked(is_now, at)) or []
+        yield from _list_differences(shown, shown_now, at)
+        if _json(shown) == _json(shown_now) and _json(was) != _json(is_now):  # a secret alone
+            yield DocumentChange(path=_path(at), kind="changed", value=f"{REDACTED} → {REDACTED}")
     elif _json(old) != _json(new):
         yield DocumentChange(
             path=_path(at), kind="changed", value=f"{_shown(old, at)} → {_shown(new, at)}"
@@ -183,9 +187,22 @@ def _shown(value: object, at: tuple[str | int, ...]) -> str:
     if _PRIVATE.intersection(at):
         return REDACTED
     key = str(at[-1]) if at else ""
-    safe = cast("dict[str, object]", redacted({key: _without_private(value)}))
+    safe = cast("dict[str, object]", redacted({key: _without_private(_masked(value, at))}))
     text = _json(next(iter(safe.values())))
     return text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 1] + "…"
+
+
+def _masked(value: object, at: tuple[str | int, ...]) -> object:
+    """Return what stands at a place of the document as `masking.py` shows it."""
+    match at:
+        case (str(section),):
+            return masked({section: value})[section]
+        case ("mcp_servers", _):
+            return masked_server(_mapping(value) or {})
+        case ("mcp_servers", _, str(key)):
+            return masked_server({key: value})[key]
+        case _:
+            return value
 
 
 def _without_private(value: object) -> object:

@@ -63,10 +63,13 @@ def _principal_problems(
     kind, colon, name = principal.partition(":")
     if kind in PRINCIPAL_KINDS and name.strip():
         return
-    meant = nearest(kind, PRINCIPAL_KINDS) if colon else None
-    remedy = f"did you mean '{meant}:{name}'?" if meant else ""
+    meant = nearest(kind, PRINCIPAL_KINDS) if colon and name.strip() else None
     if kind == "role":
         remedy = f"write `role: {name}`"
+    elif not colon:
+        remedy = f"did you mean 'key:{principal}'?"
+    else:
+        remedy = f"did you mean '{meant}:{name}'?" if meant else ""
     yield complaints.at(
         "bad-subject",
         "is no caller: it must be one of "

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from remit.errors import BadCall, NotFound, Refused
 from remit.identity.authenticate import principal_of
@@ -42,6 +42,17 @@ class UserStore(Protocol):
         ...
 
 
+class Found(NamedTuple):
+    """Whom a SUBJECT means.
+
+    Attributes:
+        barred: Why it may not come in at all, or empty.
+    """
+
+    principal: Principal
+    barred: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subjects:
     """Finds the principal that a SUBJECT of a tenant means.
@@ -66,15 +77,28 @@ class Subjects:
         Raises:
             BadCall: It is no SUBJECT.
             NotFound: There is none of that name; the text names those that there are.
-            Refused: The user is disabled.
+            Refused: The user is disabled, or the key has ended.
+        """
+        found = await self.find_any(text)
+        if found.barred:
+            raise Refused(found.barred)
+        return found.principal
+
+    async def find_any(self, text: str) -> Found:
+        """Return the same for one that may not come in, with the reason.
+
+        Raises:
+            BadCall: It is no SUBJECT.
+            NotFound: There is none of that name; the text names those that there are.
         """
         kind, _, name = text.partition(":")
         find = self._finders().get(kind)
         if find is None or not name:
             raise BadCall(f"{text[:80]!r} is no subject: write {SPELLINGS}")
-        return await find(name)
+        found = await find(name)
+        return found if isinstance(found, Found) else Found(found)
 
-    def _finders(self) -> Mapping[str, Callable[[str], Awaitable[Principal]]]:
+    def _finders(self) -> Mapping[str, Callable[[str], Awaitable[Principal | Found]]]:
         return {
             PrincipalKind.ROLE: self._role,
             PrincipalKind.USER: self._user,
@@ -90,12 +114,13 @@ class Subjects:
             raise _unknown("role", name, roles, "declared roles")
         return Principal(kind=PrincipalKind.ROLE, name=name, tenant=self.tenant, roles=(name,))
 
-    async def _user(self, name: str) -> Principal:
-        if await self.users.is_disabled(self.tenant, name):
-            raise Refused(
-                f"user {name!r} is disabled: `remit users enable {name}` lets it in again"
-            )
-        return Principal(kind=PrincipalKind.USER, name=name, tenant=self.tenant)
+    async def _user(self, name: str) -> Found:
+        user = Principal(kind=PrincipalKind.USER, name=name, tenant=self.tenant)
+        if not await self.users.is_disabled(self.tenant, name):
+            return Found(user)
+        return Found(
+            user, f"user {name!r} is disabled: `remit users enable {name}` lets it in again"
+        )
 
     async def _user_role(self, name: str) -> Principal:
         known = [role.value for role in UserRole]
@@ -125,14 +150,25 @@ class Subjects:
             agent_type=AgentType(name),
         )
 
-    async def _key(self, name: str) -> Principal:
+    async def _key(self, name: str) -> Found:
         keys = await self.keys.all_keys(self.tenant)
-        held = {key.name: key for key in keys if key.holds_at(self.now)}
-        if name not in held:
+        of_name = [key for key in keys if key.name == name]
+        key = next((key for key in of_name if key.holds_at(self.now)), None)
+        if key is None and not of_name:
+            held = [key.name for key in keys if key.holds_at(self.now)]
             raise NotFound(f"no key {name[:80]!r} holds; keys that do: {', '.join(held) or 'none'}")
-        key = held[name]
+        key = key or of_name[-1]
         agent = await self.agents.find(key.tenant, key.agent) if key.agent else None
-        return principal_of(key, agent)
+        return Found(principal_of(key, agent), _why_ended(key, self.now))
+
+
+def _why_ended(key: Key, now: datetime) -> str:
+    if key.holds_at(now):
+        return ""
+    if key.revoked is not None and key.revoked <= now:
+        return f"key {key.name!r} was revoked at {key.revoked.isoformat(timespec='seconds')}"
+    ended = key.expires.isoformat(timespec="seconds") if key.expires else "some time"
+    return f"key {key.name!r} expired at {ended}"
 
 
 def _unknown(noun: str, name: str, known: Iterable[str], title: str) -> NotFound:

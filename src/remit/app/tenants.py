@@ -12,10 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
+import anyio
 import structlog
 from anyio.abc import TaskGroup, TaskStatus
 
 from remit.admin.known_servers import unclaimed_package
+from remit.admin.offers import report_offers
 from remit.admin.revisions import Follower, newest_usable
 from remit.app.bundled import builtins_in
 from remit.app.installation import Installation
@@ -123,17 +125,21 @@ class ServedTenants:
     async def _keep(
         self, tenant: Tenant, policy: PolicyInForce, *, task_status: TaskStatus[ServedTenant]
     ) -> None:
-        async with open_fleet(
-            policy.declaration.servers,
-            builtins=builtins_in(self._installation.settings.config.absolute().parent),
-            environ=os.environ,
-            unclaimed=unclaimed_package,
-        ) as fleet:
+        async with (
+            open_fleet(
+                policy.declaration.servers,
+                builtins=builtins_in(self._installation.settings.config.absolute().parent),
+                environ=os.environ,
+                unclaimed=unclaimed_package,
+            ) as fleet,
+            anyio.create_task_group() as tasks,
+        ):
             served = await self._assemble(tenant, policy, fleet)
             self._by_name[tenant.name] = served
             self._names[tenant.uuid] = tenant.name
             self._collect_issuers()
             task_status.started(served)
+            tasks.start_soon(report_offers, fleet, policy, tenant.name)
             await _remember_tools(fleet, self._installation.seen, tenant.name)
 
     async def _assemble(self, tenant: Tenant, policy: PolicyInForce, fleet: Fleet) -> ServedTenant:

@@ -54,6 +54,10 @@ class OwnAllowances:
         if len(self._uses) >= self._sweep_at:
             self._sweep(now)
 
+    def __len__(self) -> int:
+        """Return how many keys it has in mind."""
+        return len(self._uses)
+
     def _shortage(self, wanted: Sequence[Allowance]) -> Shortage | None:
         now, worst = self._now(), None
         for at, allowance in enumerate(wanted):
@@ -110,6 +114,10 @@ class SharedAllowances:
         else:
             self._remember(wanted[shortage.at], shortage.wait)
         return shortage
+
+    def __len__(self) -> int:
+        """Return how many keys it has in mind."""
+        return len(self._own) + len(self._full)
 
     def _known_shortage(self, wanted: Sequence[Allowance], now: float) -> Shortage | None:
         """Say no without a journey where the store said for how long: no window empties sooner."""

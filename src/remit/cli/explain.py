@@ -10,7 +10,7 @@ from remit.app.bundled import BUILTINS
 from remit.app.installation import Installation, open_installation
 from remit.calls.directory import declared_tools
 from remit.cli.output import EXIT_NO, ConfigFlag, JsonFlag, TenantFlag, print_json, print_table, run
-from remit.cli.subjects import SubjectFlag, ToolArgument, find_subject
+from remit.cli.subjects import SubjectFlag, ToolArgument, find_any_subject
 from remit.model.tools import ToolId
 from remit.settings import Settings
 from remit.upstreams.names import Names
@@ -42,7 +42,7 @@ def who_can(
     tenant: TenantFlag = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Show every role, key, user role and agent type that can call a tool.
+    """Show every role, key, agent, user role and agent type that can call a tool.
 
     Exit status 1 if nobody can. No server is started.
     """
@@ -57,8 +57,9 @@ def who_can(
 
 async def _explained(settings: Settings, subject: str, tool: str) -> Answer:
     async with open_installation(settings, author="") as installation:
-        principal = await find_subject(installation, subject)
-        return (await open_authority(installation)).explain(principal, tool)
+        found = await find_any_subject(installation, subject)
+        authority = await open_authority(installation)
+        return authority.explain(found.principal, tool, barred=found.barred)
 
 
 async def _found(settings: Settings, tool: str) -> WhoCan:
@@ -66,7 +67,11 @@ async def _found(settings: Settings, tool: str) -> WhoCan:
         keys = await installation.keys.all_keys(installation.tenant.name)
         agents = await installation.agents.all_agents(installation.tenant.name)
         return (await open_authority(installation)).who_can(
-            tool, keys, datetime.now(UTC), [agent.principal for agent in agents]
+            tool,
+            keys,
+            datetime.now(UTC),
+            [agent.principal for agent in agents],
+            await installation.users.all_disabled(installation.tenant.name),
         )
 
 

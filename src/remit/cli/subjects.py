@@ -5,10 +5,10 @@ from typing import Annotated
 
 import typer
 
-from remit.admin.subjects import SPELLINGS, Subjects
+from remit.admin.subjects import SPELLINGS, Found, Subjects
 from remit.app.installation import Installation
 from remit.cli.output import EXIT_USAGE, fail
-from remit.errors import BadCall, NotFound
+from remit.errors import BadCall, NotFound, Refused
 from remit.model.principals import Principal, PrincipalKind
 
 SubjectFlag = Annotated[
@@ -24,7 +24,19 @@ ToolArgument = Annotated[
 
 
 async def find_subject(installation: Installation, text: str) -> Principal:
-    """Return the principal that *text* means; leave with status 2 when it means none."""
+    """Return the principal that *text* means; leave with status 2 when it means none.
+
+    Raises:
+        Refused: It may not come in: a disabled user, or a key that has ended.
+    """
+    found = await find_any_subject(installation, text)
+    if found.barred:
+        raise Refused(found.barred)
+    return found.principal
+
+
+async def find_any_subject(installation: Installation, text: str) -> Found:
+    """Return the same for one that may not come in, with the reason."""
     subjects = Subjects(
         tenant=installation.tenant.name,
         roles=installation.policy.declaration.roles,
@@ -34,13 +46,13 @@ async def find_subject(installation: Installation, text: str) -> Principal:
         now=datetime.now(UTC),
     )
     try:
-        principal = await subjects.find(text)
+        found = await subjects.find_any(text)
     except (BadCall, NotFound) as wrong:
         fail(str(wrong), EXIT_USAGE)
-    if principal.kind is PrincipalKind.USER:
+    if found.principal.kind is PrincipalKind.USER and not found.barred:
         typer.echo(
-            f"note: {principal.subject} stands here without the claims of a token, so it has no"
-            " roles and no groups; grants to the user itself count",
+            f"note: {found.principal.subject} stands here without the claims of a token, so it has"
+            " no roles and no groups; grants to the user itself count",
             err=True,
         )
-    return principal
+    return found

@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from remit.model.limits import Allowance, Limit
-from remit.model.principals import Principal
+from remit.model.principals import Principal, PrincipalKind
 from remit.model.tools import ToolId
+from remit.policy.memo import Memo
 from remit.policy.patterns import Pattern
 
-MEMO_LIMIT = 16_384
-"""Most (caller, tool) pairs whose limits are remembered."""
+MOST_ANSWERS = 16_384
+"""How many pairs of a caller and a tool are remembered with their limits."""
+
+_Question = tuple[PrincipalKind, str, str, tuple[str, ...], ToolId]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,22 +48,21 @@ class LimitRules:
     def __init__(self, tenant: str, limits: Sequence[Limit] = ()) -> None:
         self._tenant = tenant
         self._rules = _distinct([_rule(at, limit) for at, limit in enumerate(limits)])
-        self._memo: dict[object, tuple[Allowance, ...]] = {}
+        self._memo = Memo[_Question, tuple[Allowance, ...]](MOST_ANSWERS)
 
     def allowances(self, principal: Principal, tool: ToolId) -> tuple[Allowance, ...]:
         """Return what a call of *tool* by *principal* has to fit into; mostly nothing."""
         if not self._rules:
             return ()
         question = (principal.kind, principal.name, principal.issuer, principal.roles, tool)
-        known = self._memo.get(question)
+        known = self._memo.find(question)
         if known is None:
-            if len(self._memo) >= MEMO_LIMIT:
-                self._memo.clear()
-            known = self._memo[question] = tuple(
+            known = tuple(
                 self._allowance(rule, principal)
                 for rule in self._rules
                 if rule.concerns(principal, tool)
             )
+            self._memo.keep(question, known)
         return known
 
     def _allowance(self, rule: _Rule, principal: Principal) -> Allowance:

@@ -80,6 +80,8 @@ class Notices:
             await self._take_notices(connection, driver)
         finally:
             with anyio.move_on_after(_ANSWER, shield=True):
+                # otherwise a last rollback on a connection that is lost is logged as an error
+                await connection.invalidate()
                 await connection.close()
                 if driver is not None:
                     await driver.close()

@@ -9,7 +9,6 @@ from remit.admin.subjects import SPELLINGS, Subjects
 from remit.doors.api.access import Administrator, ByAdministrator
 from remit.doors.api.myself import Scope, ToolPage, tools_seen_by
 from remit.doors.api.paging import Cursor, Limit
-from remit.model.principals import Principal
 
 router = APIRouter(tags=["authority"])
 
@@ -46,16 +45,19 @@ class WhoCanShape(BaseModel):
 
     roles: list[str]
     keys: list[str]
-    users: list[str] = Field(description="Those known here; most are known by `user_roles`.")
+    users: list[str] = Field(description="Those that a grant opens it to; see `hats`.")
     agents: list[str]
     user_roles: list[str]
     agent_types: list[str]
+    service_keys: list[str] = Field(description="Those of `keys` that are service keys.")
+    hats: list[str] = Field(description="Pairs that can together and not alone.")
 
 
 @router.get("/explain", operation_id="explain")
 async def explain(by: ByAdministrator, subject: Subject, tool: Alias) -> ExplanationShape:
     """Say whether a caller may call a tool, and what every layer says."""
-    answer = by.tenant.authority().explain(await _find(by, subject), tool)
+    found = await _subjects(by).find_any(subject)
+    answer = by.tenant.authority().explain(found.principal, tool, barred=found.barred)
     return ExplanationShape.model_validate(answer.to_json())
 
 
@@ -69,6 +71,7 @@ async def who_can(by: ByAdministrator, tool: Alias) -> WhoCanShape:
         await services.keys.all_keys(tenant),
         services.now(),
         [agent.principal for agent in agents],
+        await services.users.all_disabled(tenant),
     )
     return WhoCanShape.model_validate(found.to_json())
 
@@ -82,13 +85,13 @@ async def list_tools(
     cursor: Cursor = None,
 ) -> ToolPage:
     """Show the tools that a caller sees."""
-    principal = await _find(by, subject)
+    principal = await _subjects(by).find(subject)
     return tools_seen_by(by, principal, server, limit=limit, cursor=cursor)
 
 
-async def _find(by: Administrator, subject: str) -> Principal:
+def _subjects(by: Administrator) -> Subjects:
     services, tenant = by.services, by.tenant
-    subjects = Subjects(
+    return Subjects(
         tenant=tenant.key,
         roles=tenant.policy.declaration.roles,
         keys=services.keys,
@@ -96,4 +99,3 @@ async def _find(by: Administrator, subject: str) -> Principal:
         users=services.users,
         now=services.now(),
     )
-    return await subjects.find(subject)

@@ -1,0 +1,71 @@
+"""What is granted and what is offered, compared whenever a server connects (R16)."""
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import Protocol
+
+import structlog
+from anyio import to_thread
+
+from remit.model.declaration import Declaration
+from remit.model.tools import ToolId
+from remit.policy.findings import Finding
+from remit.policy.lint import lint
+from remit.upstreams.catalogue import Catalogue
+
+log = structlog.get_logger(__name__)
+
+_ABOUT_OFFERS = frozenset({"unknown-tool", "pattern-matches-nothing", "granted-to-nobody"})
+
+
+class Catalogues(Protocol):
+    """What is on offer, now and from now on."""
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """The tools on offer now."""
+        ...
+
+    async def changed(self, version: int) -> Catalogue:
+        """Wait for a catalogue newer than *version*, and return it."""
+        ...
+
+
+class Policies(Protocol):
+    """What is declared."""
+
+    @property
+    def declaration(self) -> Declaration:
+        """The declaration in force."""
+        ...
+
+
+def compare_offer(
+    declaration: Declaration, server: str, tools: Iterable[str]
+) -> tuple[Finding, ...]:
+    """Give what is granted of *server* and not among *tools*, and what of these nobody may use."""
+    found = lint(declaration, {server: frozenset(tools)})
+    return tuple(finding for finding in found if finding.code in _ABOUT_OFFERS)
+
+
+async def report_offers(catalogues: Catalogues, policies: Policies, tenant: str) -> None:
+    """Log, once whenever a server connects or changes its list, how grants and offer differ."""
+    told: Mapping[str, tuple[ToolId, ...]] = {}
+    catalogue = catalogues.catalogue
+    while True:
+        for server, ids in catalogue.by_server.items():
+            if told.get(server) != ids:
+                names = [tool.name for tool in ids]
+                # Reading a large policy once more takes a while, in which calls go on.
+                compare = partial(compare_offer, policies.declaration, server, names)
+                for finding in await to_thread.run_sync(compare):
+                    log.warning(
+                        "grants and offer differ",
+                        tenant=tenant,
+                        server=server,
+                        code=finding.code,
+                        rule=finding.path,
+                        problem=finding.message,
+                    )
+        told = catalogue.by_server
+        catalogue = await catalogues.changed(catalogue.version)

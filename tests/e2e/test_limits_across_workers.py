@@ -1,0 +1,168 @@
+"""T23: one limit over two gateways, wherever calls are counted, and when that place is gone."""
+
+from collections.abc import Generator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx2
+import pytest
+from tests.e2e.conftest import Serve
+
+from remit.testing.gateway import Caller, Running, fixture_entry
+from remit.testing.services import Postgres, Redis, open_postgres, open_redis, postgres_programs
+from remit.testing.upstream import executed
+
+pytestmark = pytest.mark.timeout(240)  # servers and gateways in processes of their own
+
+CALLS = 10
+HOUR = 3600
+
+AHEAD = """
+import time
+
+_clock = time.time
+time.time = lambda: _clock() + 7200
+"""
+"""What makes a worker's clock run ahead of a whole span."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shared:
+    """Where two gateways count.
+
+    Attributes:
+        environ: What tells them so.
+        server: What can be stopped; None for a file.
+    """
+
+    environ: Mapping[str, str]
+    server: Postgres | Redis | None
+
+
+@pytest.fixture(params=["sqlite", "postgresql", "redis"])
+def shared_store(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[Shared]:
+    with ExitStack() as stack:
+        if request.param == "sqlite":
+            yield Shared(environ={}, server=None)
+        elif request.param == "redis":
+            redis = stack.enter_context(open_redis(tmp_path))
+            if redis is None:
+                pytest.skip("no redis-server and no valkey-server is installed")
+            yield Shared(environ={"REMIT_SHARED_URL": redis.url}, server=redis)
+        else:
+            programs = postgres_programs()
+            if programs is None:
+                pytest.skip("PostgreSQL is not installed under /usr/lib/postgresql")
+            postgres = stack.enter_context(open_postgres(programs))
+            yield Shared(environ={"REMIT_DATABASE_URL": postgres.url()}, server=postgres)
+
+
+def _document(folder: Path) -> dict[str, Any]:
+    tools = ["read", "write", "hidden"]
+    allowed = {"tools": {"files": tools[:2]}}
+    return {
+        "version": "1.0",
+        "mcp_servers": {"files": fixture_entry(tools, folder / "ran", session="shared")},
+        "roles": {"clerk": allowed, "other": allowed},
+        "limits": [{"tool": "files/read", "calls": CALLS, "per": HOUR}],
+    }
+
+
+def _is_limited(answer: Mapping[str, Any]) -> bool:
+    """Whether the call has to wait; then the answer has to say so in full."""
+    result = answer["result"]
+    if not result.get("isError"):
+        return False
+    assert result["_meta"]["remit/code"] == "LIMIT_REACHED"
+    assert 0 < result["_meta"]["remit/retry_after"] <= HOUR
+    assert "retry after" in result["content"][0]["text"]
+    return True
+
+
+def _executed(folder: Path) -> int:
+    return len([one for one in executed(folder / "ran") if one.name == "read"])
+
+
+async def _ran(caller: Caller, times: int = 1, tool: str = "read") -> int:
+    """Call one after the other and return how many ran."""
+    answers = [await caller.call(f"files__{tool}") for _ in range(times)]
+    return [_is_limited(answer) for answer in answers].count(False)
+
+
+async def _at_once(callers: list[Caller], times: int) -> list[Mapping[str, Any]]:
+    answers: list[Mapping[str, Any]] = []
+
+    async def call(caller: Caller) -> None:
+        answers.append(await caller.call("files__read"))
+
+    async with anyio.create_task_group() as tasks:
+        for number in range(times):
+            tasks.start_soon(call, callers[number % len(callers)])
+    return answers
+
+
+async def _refused_attempts(callers: list[Caller]) -> None:
+    """Come with the caller's key but a wrong secret, and with what it may not call."""
+    for number in range(20):
+        caller = callers[number % 2]
+        forged = Caller(caller.http, caller.url, caller.key[:-8] + "00000000")
+        reply = await forged.send("tools/call", {"name": "files__read", "arguments": {}})
+        assert reply.status_code == 401
+    for caller in callers:
+        assert (await caller.call("files__hidden"))["error"]["code"] == -32602
+        denied = await caller.send("tools/call", {"name": "files__read", "arguments": []})
+        assert "result" not in denied.json() or denied.json()["result"]["isError"]
+
+
+async def test_t23_limits_across_workers(
+    serve: Serve, tmp_path: Path, shared_store: Shared, http: httpx2.AsyncClient
+) -> None:
+    ahead = tmp_path / "ahead"
+    ahead.mkdir()
+    (ahead / "sitecustomize.py").write_text(AHEAD)
+    environ = shared_store.environ
+    one = serve(_document(tmp_path), **environ).settle()
+    two = serve(None, **environ, PYTHONPATH=str(ahead)).settle()
+    key, other_key = one.key("clerk"), one.key("other")
+
+    def at(running: Running, with_key: str = key) -> Caller:
+        return Caller(http, running.url, with_key)
+
+    await _refused_attempts([at(one), at(two)])
+    assert _executed(tmp_path) == 0
+
+    # exactly ten run, thirty are told when to come again
+    with anyio.fail_after(60):
+        answers = await _at_once([at(one), at(two)], 40)
+    assert sorted(map(_is_limited, answers)) == [False] * 10 + [True] * 30
+    assert _executed(tmp_path) == 10
+    limited = one.audit("--code", "LIMIT_REACHED")
+    assert {(row["principal"], row["decision"], row["outcome"]) for row in limited} == {
+        ("key:clerk-key", "allow", "none")
+    }
+    assert len(limited) == 30
+
+    # another tool and another caller are not affected
+    for running in (one, two):
+        assert await _ran(at(running), tool="write") == 1
+        assert await _ran(at(running, other_key), tool="write") == 1
+    assert await _ran(at(two, other_key)) == 1
+
+    # a restart resets nothing
+    one.stop()
+    again = serve(None, **environ).settle()
+    assert await _ran(at(again), 3) + await _ran(at(two), 3) == 0
+    assert await _ran(at(again, other_key), tool="write") == 1
+
+    if shared_store.server is None:
+        return
+    # without the store each worker counts for itself, and nobody is without limit
+    shared_store.server.stop()
+    with anyio.fail_after(90):
+        assert await _ran(at(again, other_key), CALLS + 5) == CALLS
+        assert await _ran(at(two, other_key), CALLS + 5) == CALLS - 1
+        assert await _ran(at(again), CALLS + 5) + await _ran(at(two), CALLS + 5) == 0
+    assert one.log.read_text().count("limits are not shared") == 2
