@@ -19,6 +19,7 @@ class Settings:
     Attributes:
         config: Path of the declaration.
         database_url: As `REMIT_DATABASE_URL` gives it, or None for SQLite beside the declaration.
+        master_key: As `REMIT_MASTER_KEY` gives it, or empty.
         tenant: Name or UUID of the tenant that a command is about (`--tenant`).
         shared_url: As `REMIT_SHARED_URL` gives it, or None where the database is what is shared.
     """
@@ -27,6 +28,7 @@ class Settings:
     database_url: str | None = None
     tenant: str = DEFAULT_TENANT
     shared_url: str | None = field(default=None, repr=False)
+    master_key: str = field(default="", repr=False)
 
     @property
     def state(self) -> Path:
@@ -52,4 +54,5 @@ class Settings:
             database_url=environ.get("REMIT_DATABASE_URL") or None,
             tenant=DEFAULT_TENANT if tenant is None else tenant,
             shared_url=environ.get("REMIT_SHARED_URL") or None,
+            master_key=environ.get("REMIT_MASTER_KEY", ""),
         )

@@ -136,3 +136,82 @@ def test_a_record_that_was_tampered_with_names_the_row(config: Path) -> None:
         "message": f"row 3 (event {events[2].id}) was changed: it does not fit its hash",
     }
     assert remit(config, "verify", status=1).startswith("BROKEN: row 3 (event ")
+
+
+def declare(config: Path, **audit: int) -> None:
+    config.write_text(json.dumps({"version": "1.0", "audit": audit}))
+
+
+def test_what_is_beyond_retention_goes_and_a_signed_marker_is_reported(config: Path) -> None:
+    record(config, *(sample_event(number) for number in range(30)))
+    assert "nothing is removed: neither" in remit(config, "prune")
+    declare(config, retention_rows=10)
+
+    assert remit(config, "prune").startswith("marker 1: 20 rows up to number 20 removed ")
+    assert remit(config, "prune") == "nothing is beyond retention_rows: 10\n"
+    assert json.loads(remit(config, "prune", "--json")) == {"removed": 0}
+    shown = remit(config, "verify").splitlines()
+    assert shown[0].startswith("OK: 10 rows, the last one's hash is ")
+    assert shown[1].startswith("marker 1: 20 rows up to number 20 removed ")
+    report = json.loads(remit(config, "verify", "--json"))
+    (marker,) = report["markers"]
+    assert {key: marker[key] for key in ("number", "by", "reason", "up_to", "removed")} == {
+        "number": 1,
+        "by": "cli",
+        "reason": "retention_rows: 10",
+        "up_to": 20,
+        "removed": 20,
+    }
+
+
+def test_a_marker_is_verified_elsewhere_with_the_public_keys_and_not_without(
+    config: Path, tmp_path: Path
+) -> None:
+    record(config, *(sample_event(number) for number in range(5)))
+    declare(config, retention_rows=2)
+    remit(config, "prune")
+    state = tmp_path / ".remit"
+    public = (state / "audit.jwks").rename(tmp_path / "published.jwks")
+    assert "OK: 2 rows" in remit(config, "verify")  # its own key is known
+    secret = (state / "audit.key").read_text()
+    assert (state / "audit.key").stat().st_mode & 0o777 == 0o600
+    assert json.loads(secret)["d"] not in public.read_text()
+    (state / "audit.key").unlink()
+
+    lost = remit(config, "verify", status=1)
+    assert lost.startswith("BROKEN: marker 1, of rows removed up to number 3, is not signed by")
+    assert "OK: 2 rows" in remit(config, "verify", "--keys", str(public))
+    public.write_text("[]")
+    assert "holds no public keys" in remit_error(config, "verify", "--keys", str(public))
+
+
+def test_machines_with_one_master_key_trust_each_others_markers(
+    config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REMIT_MASTER_KEY", "one secret for all")
+    record(config, *(sample_event(number) for number in range(5)))
+    declare(config, retention_rows=2)
+    remit(config, "prune")
+    state = tmp_path / ".remit"
+    assert not (state / "audit.key").exists()
+    (state / "audit.jwks").unlink()  # as on a machine that has never pruned
+
+    assert "OK: 2 rows" in remit(config, "verify")
+    monkeypatch.setenv("REMIT_MASTER_KEY", "another")
+    assert "BROKEN: marker 1" in remit(config, "verify", status=1)
+
+
+def test_a_record_that_does_not_hold_is_not_pruned(config: Path, tmp_path: Path) -> None:
+    record(config, *(sample_event(number) for number in range(5)))
+    with closing(sqlite3.connect(tmp_path / ".remit" / "remit.db")) as database, database:
+        database.execute("UPDATE audit_events SET tool = 'x' WHERE seq = 2")
+    declare(config, retention_rows=2)
+
+    assert "it does not hold at row 2" in remit_error(config, "prune", status=1)
+    assert "BROKEN: row 2" in remit(config, "verify", status=1)
+
+
+def remit_error(config: Path, *arguments: str, status: int = 3) -> str:
+    result = typer.testing.CliRunner().invoke(app, ["audit", *arguments, "--config", str(config)])
+    assert result.exit_code == status, result.output
+    return result.stderr

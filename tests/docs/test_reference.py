@@ -117,10 +117,12 @@ def test_writing_a_default_changes_nothing(title: str, key: str, value: str) -> 
 
 
 def command_names() -> set[str]:
-    """Return every command, such as `keys create`."""
+    """Return every command that people use, such as `keys create`."""
     found: set[str] = set()
     group = typer.main.get_command(app)
     for name, command in getattr(group, "commands", {}).items():
+        if getattr(command, "hidden", False):
+            continue
         inner = getattr(command, "commands", {})
         found |= {f"{name} {below}" for below in inner} if inner else {name}
     return found

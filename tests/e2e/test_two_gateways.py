@@ -104,9 +104,9 @@ async def _traffic(running: Running, server: Postgres) -> int:
         await _grows(lambda: count, 60)
         await anyio.to_thread.run_sync(server.start)
         await _grows(lambda: count, 20)
-        # a change reaches it again
-        await anyio.to_thread.run_sync(lambda: running.remit("keys", "revoke", "clerk-key"))
         ends.set()
+    # a change reaches it again
+    await anyio.to_thread.run_sync(lambda: running.remit("keys", "revoke", "clerk-key"))
     async with httpx2.AsyncClient() as http:
         await _until_refused(Caller(http, running.url, key))
     return count + 1

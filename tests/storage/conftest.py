@@ -16,6 +16,7 @@ import psycopg
 import pytest
 import structlog
 
+from remit.identity.record_keys import RecordKeys, make_record_key
 from remit.storage.agents import Agents
 from remit.storage.audit import AuditLog, open_audit
 from remit.storage.database import Database, default_url, open_database
@@ -109,7 +110,12 @@ async def stores(store_url: str, tmp_path: Path) -> AsyncGenerator[Stores]:
         return
     async with (
         open_database(store_url) as database,
-        open_audit(database, tmp_path / ".remit", durability="process") as audit,
+        open_audit(
+            database,
+            tmp_path / ".remit",
+            durability="process",
+            signer=RecordKeys(make_record_key()),
+        ) as audit,
     ):
         yield Stores(
             audit=audit,

@@ -13,10 +13,12 @@ from sqlalchemy import Column, MetaData, Table, create_engine, insert, select, t
 from remit.model.events import AuditEvent, EventKind
 from remit.storage import schema
 from remit.storage.audit import open_audit
-from remit.storage.chain import FIELDS, ChainReport, row_hash, verify_chain
+from remit.storage.chain import FIELDS, ChainReport, row_hash
+from remit.storage.cuts import NoKeys
 from remit.storage.database import Database, default_url, open_database
 from remit.storage.events import insert_events
 from remit.storage.tables import audit_events
+from remit.storage.verify import verify_chain
 from remit.testing.fakes import sample_event
 
 MOMENT = datetime(2026, 11, 27, 12, 0, 0, 1, UTC)
@@ -50,7 +52,7 @@ async def _tamper(database: Database, *statements: str) -> None:
 
 
 async def _first_break(database: Database) -> tuple[str, int, int]:
-    report = await verify_chain(database, "default")
+    report = await verify_chain(database, "default", NoKeys())
     assert report.broken is not None
     return report.broken.kind, report.broken.link, report.broken.seq
 
@@ -64,18 +66,18 @@ async def ten_rows(database: Database) -> Database:
 async def test_rows_of_every_kind_hold(database: Database) -> None:
     await _insert(database, STRANGE)
 
-    report = await verify_chain(database, "default")
+    report = await verify_chain(database, "default", NoKeys())
 
     assert report == ChainReport(rows=5, hash=report.hash)
     assert len(report.hash) == 64
-    assert await verify_chain(database, "nobody") == ChainReport(rows=0, hash="")
+    assert await verify_chain(database, "nobody", NoKeys()) == ChainReport(rows=0, hash="")
 
 
 async def test_a_chain_longer_than_a_page_holds(database: Database) -> None:
     for start in range(0, 2500, 500):
         await _insert(database, [sample_event(number) for number in range(start, start + 500)])
 
-    assert (await verify_chain(database, "default")).rows == 2500
+    assert (await verify_chain(database, "default", NoKeys())).rows == 2500
 
 
 async def test_tenants_have_chains_of_their_own(database: Database) -> None:
@@ -83,11 +85,11 @@ async def test_tenants_have_chains_of_their_own(database: Database) -> None:
     await _insert(database, mixed)
     await _insert(database, [sample_event(20, tenant="a")])
 
-    assert (await verify_chain(database, "a")).rows == 9
-    assert (await verify_chain(database, "b\\u0000")).rows == 4
+    assert (await verify_chain(database, "a", NoKeys())).rows == 9
+    assert (await verify_chain(database, "b\\u0000", NoKeys())).rows == 4
     await _tamper(database, "UPDATE audit_events SET tool = 'x' WHERE seq = 1")
-    assert (await verify_chain(database, "a")).broken is None
-    assert (await verify_chain(database, "b\\u0000")).broken is not None
+    assert (await verify_chain(database, "a", NoKeys())).broken is None
+    assert (await verify_chain(database, "b\\u0000", NoKeys())).broken is not None
 
 
 async def test_an_event_that_comes_twice_is_one_link(database: Database) -> None:
@@ -96,7 +98,7 @@ async def test_an_event_that_comes_twice_is_one_link(database: Database) -> None
     await _insert(database, [sample_event(2), sample_event(3)])
     await _insert(database, [sample_event(3)])
 
-    assert (await verify_chain(database, "default")).rows == 3
+    assert (await verify_chain(database, "default", NoKeys())).rows == 3
 
 
 @pytest.mark.parametrize(
@@ -117,7 +119,7 @@ async def test_an_event_that_comes_twice_is_one_link(database: Database) -> None
 async def test_a_changed_row_is_named(ten_rows: Database, change: str) -> None:
     await _tamper(ten_rows, f"UPDATE audit_events SET {change} WHERE seq = 4")  # noqa: S608 - ours
 
-    report = await verify_chain(ten_rows, "default")
+    report = await verify_chain(ten_rows, "default", NoKeys())
 
     assert report.broken is not None
     assert (report.broken.kind, report.broken.seq, report.rows) == ("changed", 4, 3)
@@ -144,7 +146,7 @@ async def test_a_row_that_was_removed_is_told_by_what_comes_after(
 async def test_rows_cut_off_at_the_end_are_missed(ten_rows: Database) -> None:
     await _tamper(ten_rows, "DELETE FROM audit_events WHERE seq > 8")
 
-    report = await verify_chain(ten_rows, "default")
+    report = await verify_chain(ten_rows, "default", NoKeys())
 
     assert report.broken is not None
     assert (report.broken.kind, report.broken.link) == ("removed", 9)
@@ -165,7 +167,7 @@ async def test_rows_that_changed_places_are_named(ten_rows: Database) -> None:
         "UPDATE audit_events SET seq = 6 WHERE seq = 99",
     )
 
-    report = await verify_chain(ten_rows, "default")
+    report = await verify_chain(ten_rows, "default", NoKeys())
 
     assert report.broken is not None
     assert (report.broken.kind, report.broken.seq, report.broken.link) == ("reordered", 3, 6)
@@ -204,8 +206,8 @@ async def test_several_writers_continue_one_chain(database: Database) -> None:
         for start in (0, 100, 200, 300):
             writers.start_soon(write, start)
 
-    assert await verify_chain(database, "default") == ChainReport(
-        rows=160, hash=(await verify_chain(database, "default")).hash
+    assert await verify_chain(database, "default", NoKeys()) == ChainReport(
+        rows=160, hash=(await verify_chain(database, "default", NoKeys())).hash
     )
 
 
@@ -215,7 +217,7 @@ async def test_a_batch_that_does_not_fit_leaves_the_chain_as_it_was(database: Da
         await _insert(database, [sample_event(2), sample_event(3, arguments_size=2**70)])
     await _insert(database, [sample_event(4)])
 
-    assert (await verify_chain(database, "default")).rows == 2
+    assert (await verify_chain(database, "default", NoKeys())).rows == 2
 
 
 async def test_what_was_recorded_through_the_journal_is_chained(
@@ -239,11 +241,11 @@ async def test_rows_from_before_the_chain_are_chained_by_the_migration(
     _write_as_before_the_chain(database_url, [dict(row) for row in rows])
 
     async with open_database(database_url) as database:
-        assert (await verify_chain(database, "default")).rows == 5
+        assert (await verify_chain(database, "default", NoKeys())).rows == 5
         assert await _hashes(database) == hashes
         await _insert(database, [sample_event(10)])
-        assert (await verify_chain(database, "default")).rows == 6
-        assert (await verify_chain(database, "other")).rows == 1
+        assert (await verify_chain(database, "default", NoKeys())).rows == 6
+        assert (await verify_chain(database, "other", NoKeys())).rows == 1
 
 
 async def _hashes(database: Database) -> list[str]:
@@ -274,7 +276,7 @@ async def test_hashes_are_the_same_on_both_databases(tmp_path: Path, postgres_ur
     for url in (default_url(tmp_path), postgres_url):
         async with open_database(url) as database:
             await _insert(database, STRANGE)
-            found.append((await verify_chain(database, "default")).hash)
+            found.append((await verify_chain(database, "default", NoKeys())).hash)
 
     assert found[0] == found[1]
 

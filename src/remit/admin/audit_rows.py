@@ -10,6 +10,7 @@ from typing import Final, Literal, Protocol
 
 from remit.model.events import AuditEvent, AuditQuery
 from remit.storage.chain import ChainReport
+from remit.storage.cuts import SignedCut
 
 PAGE: Final = 1000
 """Calls that an export reads at once."""
@@ -69,6 +70,21 @@ def report_entry(report: ChainReport) -> dict[str, object]:
             "number": broken.link,
             "message": broken.message,
         },
+        "markers": [_marker_entry(marker) for marker in report.cuts],
+    }
+
+
+def _marker_entry(marker: SignedCut) -> dict[str, object]:
+    cut = marker.cut
+    return {
+        "number": cut.number,
+        "time": cut.time.astimezone(UTC).isoformat(timespec="milliseconds"),
+        "by": cut.author,
+        "reason": cut.reason,
+        "up_to": cut.link,
+        "hash": cut.hash,
+        "removed": cut.removed,
+        "signed": marker.signed,
     }
 
 

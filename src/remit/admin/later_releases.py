@@ -11,8 +11,6 @@ _MEANINGS: Mapping[tuple[str, ...], str] = {
     ("tenants",): "tenants are made by `remit tenants create`",
     ("data",): "the `data` server is not there",
     ("alerts",): "no alert is ever sent",
-    ("audit", "retention_days"): "the record is kept for ever",
-    ("audit", "retention_rows"): "the record is kept for ever",
     ("mcp_servers", ANY, "tools", ANY, "retry"): "no call is ever retried",
     ("mcp_servers", ANY, "tools", ANY, "critical"): "nobody is told of a failure",
 }

@@ -12,10 +12,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import structlog
+from anyio.abc import TaskGroup
 
 from remit.admin.declaration import load_declaration
+from remit.admin.retention import keep_to_retention
 from remit.admin.revisions import declaration_in_force
-from remit.app.installation import Installation, open_installation
+from remit.app.installation import Installation, open_installation, record_seal
 from remit.app.tenants import ServedTenant, ServedTenants
 from remit.calls.allowances import OwnAllowances, SharedAllowances
 from remit.calls.limit import Allowances
@@ -24,6 +26,7 @@ from remit.identity.authenticate import Authenticator
 from remit.identity.development import development_issuer
 from remit.identity.jwt import Issuers, JwtVerifier
 from remit.model.principals import DEFAULT_TENANT
+from remit.model.retention import Retention
 from remit.settings import Settings
 from remit.storage.audit import AuditLog, open_audit
 from remit.storage.epochs import Epochs
@@ -105,6 +108,7 @@ async def open_gateway(
             installation.database,
             settings.state,
             durability=installation.loaded.declaration.audit.durability,
+            signer=record_seal(settings),
         ) as audit,
         _open_allowances(installation) as allowances,
         open_background() as tasks,
@@ -128,10 +132,24 @@ async def open_gateway(
             ),
         )
         tasks.start_soon(tokens.keep_fresh)
-        notices = Notices(installation.database)
-        tasks.start_soon(notices.listen)
-        tasks.start_soon(_watch_epochs, Epochs(installation.database), notices, gateway, everyone)
+        _start_keeping_up(tasks, gateway, everyone=everyone)
         yield gateway
+
+
+def _start_keeping_up(tasks: TaskGroup, gateway: Gateway, *, everyone: bool) -> None:
+    database = gateway.installation.database
+    notices = Notices(database)
+    tasks.start_soon(notices.listen)
+    tasks.start_soon(_watch_epochs, Epochs(database), notices, gateway, everyone)
+    if everyone:
+        tasks.start_soon(keep_to_retention, gateway.audit, lambda: _retentions(gateway.tenants))
+
+
+def _retentions(tenants: ServedTenants) -> Mapping[str, Retention]:
+    return {
+        served.tenant.name: served.policy.declaration.audit.retention
+        for served in tenants.all_served()
+    }
 
 
 def _token_verifier(

@@ -1,11 +1,13 @@
 """Declaration and state of one tenant, without any server started."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 
 from remit.admin.declaration import Loaded, load_declaration
+from remit.admin.record_seal import RecordSeal
 from remit.admin.revisions import declaration_in_force, latest_usable, parse_revision
 from remit.admin.tenants import find_tenant
 from remit.calls.inforce import PolicyInForce
@@ -127,6 +129,16 @@ async def open_state(settings: Settings) -> AsyncGenerator[State]:
     async with open_database(url) as database:
         tenant = await find_tenant(Tenants(database), settings.tenant)
         yield State(database=database, tenant=tenant)
+
+
+def record_seal(settings: Settings, trusted: Sequence[Path] = ()) -> RecordSeal:
+    """Return what signs and knows the markers of the record.
+
+    Args:
+        settings: Where the key is.
+        trusted: Files with public keys of others.
+    """
+    return RecordSeal(settings.state, master=settings.master_key, trusted=trusted)
 
 
 def _make_state_folder(settings: Settings) -> None:

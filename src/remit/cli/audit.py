@@ -1,7 +1,7 @@
 """`remit audit`: what did they do?"""
 
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,7 +11,7 @@ import anyio
 import typer
 
 from remit.admin.audit_rows import Form, audit_entry, exported, report_entry
-from remit.app.installation import open_installation
+from remit.app.installation import Installation, open_installation, record_seal
 from remit.cli.exporting import open_sink
 from remit.cli.output import (
     EXIT_NO,
@@ -26,6 +26,7 @@ from remit.cli.output import (
 )
 from remit.model.calls import OutcomeKind
 from remit.model.events import AuditEvent, AuditQuery
+from remit.model.retention import Cut, Retention
 from remit.settings import Settings
 from remit.storage.audit import AuditLog, open_audit
 from remit.storage.chain import ChainReport
@@ -155,12 +156,23 @@ def export(
 
 
 @audit_app.command()
-def verify(config: ConfigFlag = None, tenant: TenantFlag = None, as_json: JsonFlag = False) -> None:
+def verify(
+    keys: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--keys", metavar="FILE", help="Public keys of another installation; repeatable."
+        ),
+    ] = None,
+    config: ConfigFlag = None,
+    tenant: TenantFlag = None,
+    as_json: JsonFlag = False,
+) -> None:
     """Say whether every row is as it was written, in its place, and none is gone.
 
-    Exit status 1 if one is not; it is named.
+    Rows that retention removed have a signed marker in their place. Exit status 1 if a row or a
+    marker does not hold; it is named.
     """
-    report = run(lambda: _verified(Settings.read(config, tenant=tenant)))
+    report = run(lambda: _verified(Settings.read(config, tenant=tenant), keys or ()))
     broken = report.broken
     if as_json:
         print_json(report_entry(report))
@@ -170,8 +182,40 @@ def verify(config: ConfigFlag = None, tenant: TenantFlag = None, as_json: JsonFl
         )
     else:
         typer.echo(f"BROKEN: {broken.message}; {counted(report.rows, 'row')} before it hold")
+    if report.cuts and not as_json:
+        typer.echo(_told(report.cuts[-1].cut))
     if broken is not None:
         raise typer.Exit(EXIT_NO)
+
+
+@audit_app.command("prune")
+def prune_record(
+    config: ConfigFlag = None, tenant: TenantFlag = None, as_json: JsonFlag = False
+) -> None:
+    """Remove what `audit.retention_days` and `audit.retention_rows` let go, now.
+
+    `remit serve` does so once an hour. A signed marker stays in the place of what is gone.
+    """
+    retention, cut = run(lambda: _pruned(Settings.read(config, tenant=tenant)))
+    if as_json:
+        print_json({"removed": 0 if cut is None else cut.removed})
+    elif not retention.reason:
+        typer.echo(
+            "nothing is removed: neither audit.retention_days nor audit.retention_rows is set"
+        )
+    elif cut is None:
+        typer.echo(f"nothing is beyond {retention.reason}")
+    else:
+        typer.echo(_told(cut))
+
+
+def _told(cut: Cut) -> str:
+    """Return what a marker says."""
+    when = cut.time.astimezone(UTC).isoformat(sep=" ", timespec="seconds")
+    return (
+        f"marker {cut.number}: {counted(cut.removed, 'row')} up to number {cut.link} removed"
+        f" {when} by {cut.author} ({cut.reason}), signed"
+    )
 
 
 @audit_app.command()
@@ -191,13 +235,27 @@ def tail(
 
 
 @asynccontextmanager
-async def _open(settings: Settings) -> AsyncGenerator[tuple[AuditLog, str]]:
+async def _open(
+    settings: Settings, keys: Sequence[Path] = ()
+) -> AsyncGenerator[tuple[AuditLog, str]]:
     """Give the record, and the name of the tenant that is meant."""
     async with (
         open_installation(settings, author="") as installation,
-        open_audit(installation.database, settings.state, durability="process") as audit,
+        _open_beside(installation, keys) as audit,
     ):
         yield audit, installation.tenant.name
+
+
+def _open_beside(
+    installation: Installation, keys: Sequence[Path] = ()
+) -> AbstractAsyncContextManager[AuditLog]:
+    settings = installation.settings
+    return open_audit(
+        installation.database,
+        settings.state,
+        durability="process",
+        signer=record_seal(settings, keys),
+    )
 
 
 async def _search(settings: Settings, query: AuditQuery) -> Sequence[AuditEvent]:
@@ -217,9 +275,17 @@ async def _export(
     return written
 
 
-async def _verified(settings: Settings) -> ChainReport:
-    async with _open(settings) as (audit, tenant):
+async def _verified(settings: Settings, keys: Sequence[Path]) -> ChainReport:
+    async with _open(settings, keys) as (audit, tenant):
         return await audit.verify(tenant)
+
+
+async def _pruned(settings: Settings) -> tuple[Retention, Cut | None]:
+    async with open_installation(settings, author="") as installation:
+        retention = installation.policy.declaration.audit.retention
+        async with _open_beside(installation) as audit:
+            tenant, now = installation.tenant.name, datetime.now(UTC)
+            return retention, await audit.prune(tenant, retention, author="cli", now=now)
 
 
 async def _tail(settings: Settings, lines: int, *, follow: bool, as_json: bool) -> None:

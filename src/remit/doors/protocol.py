@@ -23,6 +23,17 @@ from remit.doors.asgi import JSON, NOWHERE, Exchange, Headers
 Answer = Callable[[Exchange], Awaitable[None]]
 """Answers a request, whatever way it came."""
 
+LARGEST_HEAD: Final = 64 * 1024
+"""Bytes of request line and headers that are waited for; a token has 16 KiB at most.
+
+What is read at once (256 KiB) is taken whole, so a head may be larger by one reading.
+"""
+
+_TOO_LARGE: Final = (
+    b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
+    b"connection: close\r\ncontent-length: 0\r\n\r\n"
+)
+
 _END: Final = b"0\r\n\r\n"
 
 
@@ -41,6 +52,8 @@ class DoorProtocol(HttpToolsProtocol):
         self._prefix = prefix
         self._is_deferred = False
         self._body = b""
+        self._is_in_head = True
+        self._head_read = 0
         self._resting_since = math.inf
 
     # The request.
@@ -50,9 +63,12 @@ class DoorProtocol(HttpToolsProtocol):
         self.url = b""
         self.headers = []
         self.expect_100_continue = False
+        self._is_in_head = True
 
     def on_headers_complete(self) -> None:
         """Wait for the body: if it came with the head, the request may take the short way."""
+        self._is_in_head = False
+        self._head_read = 0
         self._body = b""
         self._is_deferred = True
 
@@ -78,8 +94,18 @@ class DoorProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Take bytes from the client."""
+        was_in_head = self._is_in_head
         super().data_received(data)
         self._go_the_long_way()
+        if self._is_in_head and was_in_head:
+            self._bound_head(len(data))
+
+    def _bound_head(self, read: int) -> None:
+        """Refuse a head that goes on and on; whoever sends it has shown no credential yet."""
+        self._head_read += read
+        if self._head_read > LARGEST_HEAD and not self.transport.is_closing():
+            self.transport.write(_TOO_LARGE)
+            self.transport.close()
 
     def _is_plain(self) -> bool:
         """Whether nothing is special about a request that is there in full."""

@@ -6,6 +6,7 @@ from typing import Literal
 
 from remit.model.grants import AgentTypeRule, Grant, JwtIssuer, PolicySettings, ToolsetOptions
 from remit.model.limits import Limit
+from remit.model.retention import Retention
 from remit.model.roles import Role
 from remit.model.servers import ServerConfig
 
@@ -23,6 +24,11 @@ class AuditSettings:
     retention_rows: int | None = None
     body_cap: int = 16 * 1024
     durability: Literal["process", "disk"] = "process"
+
+    @property
+    def retention(self) -> Retention:
+        """How long the record is kept."""
+        return Retention(days=self.retention_days, rows=self.retention_rows)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

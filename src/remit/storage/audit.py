@@ -7,6 +7,7 @@ record ──▶ journal (one write; nobody waits for the database)
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Final, Literal
 
@@ -16,11 +17,15 @@ from sqlalchemy.exc import StatementError
 
 from remit.errors import AuditUnavailable, StorageUnavailable
 from remit.model.events import AuditEvent, AuditQuery
-from remit.storage.chain import ChainReport, verify_chain
+from remit.model.retention import Cut, Retention
+from remit.storage.chain import ChainReport
+from remit.storage.cuts import NoKeys, Signer
 from remit.storage.database import Database
 from remit.storage.events import events_after, find_calls
 from remit.storage.intake import BATCH, Intake, encode_line
 from remit.storage.journal import Journal
+from remit.storage.retention import prune
+from remit.storage.verify import verify_chain
 
 log = structlog.get_logger(__name__)
 
@@ -41,9 +46,15 @@ class AuditLog:
     """Records events and answers what happened."""
 
     def __init__(
-        self, database: Database, journal: Journal, *, durability: Literal["process", "disk"]
+        self,
+        database: Database,
+        journal: Journal,
+        *,
+        durability: Literal["process", "disk"],
+        signer: Signer,
     ) -> None:
         self._database = database
+        self._signer = signer
         self._journal = journal
         self._syncs = durability == "disk"
         self._intake = Intake(database, journal, durable=self._syncs)
@@ -108,7 +119,23 @@ class AuditLog:
             StorageUnavailable: The database cannot be used.
         """
         await self._take(self._intake.take_all)
-        return await verify_chain(self._database, tenant)
+        return await verify_chain(self._database, tenant, self._signer)
+
+    async def prune(
+        self, tenant: str, retention: Retention, *, author: str, now: datetime
+    ) -> Cut | None:
+        """Remove the oldest rows of *tenant*, beyond *retention*; return their marker, if any went.
+
+        Raises:
+            AuditUnavailable: A journal cannot be read, so rows may be missing.
+            Conflict: Rows that would go do not hold; `verify` tells more.
+            StartupError: The marker cannot be signed.
+            StorageUnavailable: The database cannot be used; what is gone has its marker.
+        """
+        await self._take(self._intake.take_all)
+        return await prune(
+            self._database, retention, signer=self._signer, tenant=tenant, author=author, now=now
+        )
 
     async def flush(self) -> None:
         """Return when everything recorded so far is in the database.
@@ -206,7 +233,11 @@ def _one_line(error: Exception) -> str:
 
 @asynccontextmanager
 async def open_audit(
-    database: Database, directory: Path, *, durability: Literal["process", "disk"]
+    database: Database,
+    directory: Path,
+    *,
+    durability: Literal["process", "disk"],
+    signer: Signer | None = None,
 ) -> AsyncGenerator[AuditLog]:
     """Open the audit of an installation; takes in what a killed process left behind.
 
@@ -214,9 +245,11 @@ async def open_audit(
         database: Where events end.
         directory: The installation's state folder; the journal is `journal/` in it.
         durability: What a recorded event survives: the death of the process, or power loss.
+        signer: Signs the markers of what retention removes, and knows those who did; without it
+            no marker is trusted.
     """
     journal = Journal(directory)
-    audit = AuditLog(database, journal, durability=durability)
+    audit = AuditLog(database, journal, durability=durability, signer=signer or NoKeys())
     try:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(audit.write_behind)

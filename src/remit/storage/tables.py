@@ -237,6 +237,16 @@ audit_chain = Table(
     Column("hash", Text, nullable=False),
 )
 
+# what stands for rows that retention removed (cuts.py)
+audit_cuts = Table(
+    "audit_cuts",
+    metadata,
+    Column("tenant", StorableText, primary_key=True),
+    Column("number", BigInteger, primary_key=True, autoincrement=False),
+    Column("link", BigInteger, nullable=False),
+    Column("signed", Text, nullable=False),
+)
+
 # how many bytes of a journal are in the database (intake.py)
 audit_journals = Table(
     "audit_journals",

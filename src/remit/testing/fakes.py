@@ -3,7 +3,7 @@
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import msgspec
 
@@ -12,6 +12,7 @@ from remit.model.agents import Agent
 from remit.model.events import AuditEvent, AuditQuery, EventKind
 from remit.model.keys import Key
 from remit.model.principals import DEFAULT_TENANT
+from remit.model.retention import Cut, Retention
 from remit.model.revisions import Revision
 from remit.model.tenants import Tenant
 from remit.storage.revisions import digest_of
@@ -60,6 +61,7 @@ class InMemoryAudit:
     def __init__(self) -> None:
         self.available = True
         self._events: dict[str, AuditEvent] = {}
+        self._cuts: dict[str, Cut] = {}
 
     @property
     def events(self) -> Sequence[AuditEvent]:
@@ -103,6 +105,35 @@ class InMemoryAudit:
         """Return all events with a number above *seq*, lowest first."""
         numbered = enumerate(self.events, start=1)
         return [(n, event) for n, event in numbered if n > seq and event.tenant == tenant][:limit]
+
+    async def prune(
+        self, tenant: str, retention: Retention, *, author: str, now: datetime
+    ) -> Cut | None:
+        """Remove the oldest events of *tenant*; return a marker without hashes, if any went."""
+        mine = [event for event in self.events if event.tenant == tenant]
+        going = 0 if retention.rows is None else len(mine) - retention.rows
+        if retention.days is not None:
+            oldest = now - timedelta(days=retention.days)
+            young = (n for n, event in enumerate(mine) if event.time >= oldest)
+            going = max(going, next(young, len(mine)))
+        if going <= 0:
+            return None
+        for event in mine[:going]:
+            del self._events[event.id]
+        before = self._cuts.get(tenant)
+        cut = Cut(
+            tenant=tenant,
+            number=1 if before is None else before.number + 1,
+            time=now,
+            author=author,
+            reason=retention.reason,
+            link=going + (0 if before is None else before.link),
+            hash="",
+            removed=going,
+            previous="",
+        )
+        self._cuts[tenant] = cut
+        return cut
 
     async def flush(self) -> None:
         """Do nothing: there is nowhere further to go."""

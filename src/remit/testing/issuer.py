@@ -45,11 +45,21 @@ class FakeIssuer:
         """Where its keys are."""
         return f"http://127.0.0.1:{self.port}/keys"
 
+    def got(self, path: str, query: str) -> tuple[int, bytes, str] | None:
+        """Return status, body and location for a path of its own; None where its keys are."""
+        del path, query
+        return None
+
+    def posted(self, path: str, form: str) -> tuple[int, bytes]:
+        """Return status and body for what was posted."""
+        del path, form
+        return 405, b""
+
     def start(self) -> None:
         """Serve the keys, on the same port as before if there was one."""
         issuer = self
 
-        class Handler(_Handler):
+        class Handler(IssuerHandler):
             serving = issuer
 
         self._server = _Server(("127.0.0.1", self.port), Handler)
@@ -109,18 +119,34 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
 
-class _Handler(BaseHTTPRequestHandler):
+class IssuerHandler(BaseHTTPRequestHandler):
+    """Serves the keys at every path."""
+
     serving: FakeIssuer
 
     def do_GET(self) -> None:
+        """Give the keys, or what the issuer has at that path."""
         issuer = self.serving
+        own = issuer.got(*self.path.partition("?")[::2])
+        if own is not None:
+            self.respond(*own)
+            return
         issuer.fetches += 1
         issuer.asked.set()
         issuer.released.wait(30)
-        body = issuer.jwks()
-        self.send_response(issuer.status)
-        if issuer.location:
-            self.send_header("Location", issuer.location)
+        self.respond(issuer.status, issuer.jwks(), issuer.location)
+
+    def do_POST(self) -> None:
+        """Give what the issuer has for that."""
+        form = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
+        status, body = self.serving.posted(self.path, form)
+        self.respond(status, body)
+
+    def respond(self, status: int, body: bytes, location: str = "") -> None:
+        """Send the whole answer."""
+        self.send_response(status)
+        if location:
+            self.send_header("Location", location)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()

@@ -52,13 +52,27 @@ class BreakShape(BaseModel):
     message: str
 
 
+class MarkerShape(BaseModel):
+    """What stands for rows that retention removed."""
+
+    number: int
+    time: datetime
+    by: str = Field(description="Who removed them.")
+    reason: str
+    up_to: int = Field(description="The number of the last row that is gone.")
+    hash: str = Field(description="Of that row.")
+    removed: int = Field(description="How many rows went since the marker before.")
+    signed: str = Field(description="A compact JWS that proves it.")
+
+
 class ReportShape(BaseModel):
     """What looking at every row found."""
 
     ok: bool
-    rows: int = Field(description="How many hold, from the first on.")
+    rows: int = Field(description="How many are there and hold, from the first on.")
     hash: str = Field(description="Of the last that holds; worth noting elsewhere.")
     broken: BreakShape | None
+    markers: list[MarkerShape]
 
 
 class Filters:
