@@ -12,6 +12,7 @@ from remit.errors import BadCall
 from remit.model.declaration import Declaration
 from remit.model.grants import Grant
 from remit.model.keys import Key
+from remit.model.limits import Limit
 from remit.model.principals import AgentType, Principal, PrincipalKind, UserRole
 from remit.model.roles import Role
 from remit.model.servers import ServerConfig
@@ -33,6 +34,7 @@ SNAPSHOT = compile_snapshot(
     Declaration(
         servers={server.name: server for server in SERVERS},
         roles={role.name: role for role in ROLES},
+        limits=(Limit(role="intern", calls=3, seconds=60), Limit(role="lead", calls=9, seconds=1)),
     ),
     tenant="default",
     revision=12,
@@ -56,6 +58,17 @@ def key(name: str, *roles: str, tenant: str = "default") -> Key:
         roles=roles,
         created=NOON - timedelta(days=1),
     )
+
+
+def test_the_limits_that_a_call_falls_under_are_shown_where_it_is_allowed() -> None:
+    allowed = authority().explain(acting("intern", "lead"), "git__status").to_json()
+    denied = authority().explain(acting("intern"), "git__push").to_json()
+
+    assert allowed["limits"] == [
+        {"rule": "limits[0]", "calls": 3, "seconds": 60},
+        {"rule": "limits[1]", "calls": 9, "seconds": 1},
+    ]
+    assert denied["limits"] == []
 
 
 def test_a_yes_has_the_shape_of_the_contract() -> None:

@@ -1,6 +1,9 @@
 """Secrets pass to whom they belong and leave no trace in rows, logs and outputs (R28; T19)."""
 
 import json
+import time
+from collections.abc import Generator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +12,11 @@ import pytest
 from tests.e2e.conftest import Serve
 
 from remit.testing.gateway import Caller, Running, fixture_entry
+from remit.testing.issuer import AUDIENCE, FakeIssuer, open_issuer
 from remit.testing.upstream import executed
 
+ARGUMENT = "sentinel-Argument-3e2d1c"
+FORGED = "forged.sentinel-host.example.test"
 PASSWORD = "sentinel-Password-5f1c77"
 NESTED = "sentinel-Nested-9b20aa"
 RESULT = "ghp_sentinelResultA1B2C3D4E5F6G7H8I9J0"
@@ -49,7 +55,13 @@ TOOLS: list[dict[str, Any]] = [
 
 
 @pytest.fixture(scope="module")
-def running(module_folder: Path, serve_module: Serve) -> Running:
+def issuer() -> Generator[FakeIssuer]:
+    with open_issuer() as issuer:
+        yield issuer
+
+
+@pytest.fixture(scope="module")
+def running(module_folder: Path, serve_module: Serve, issuer: FakeIssuer) -> Running:
     leak = 'echo "my key is $KEY" >&2; exit 3'
     servers: dict[str, dict[str, Any]] = {
         "tools": fixture_entry(
@@ -62,10 +74,17 @@ def running(module_folder: Path, serve_module: Serve) -> Running:
             "bearer_token_env_var": "SENTINEL_BEARER",
         },
     }
+    # It ends at once, so that its own command line, which it cannot hide, is gone.
+    servers["by_argument"] = {"command": "false", "args": ["--token", ARGUMENT]}
     roles = {"worker": {"allow": ["tools/*", "leaky/*", "away/*"]}}
-    return serve_module(
-        {"mcp_servers": servers, "roles": roles}, REMIT_LOG_LEVEL="DEBUG", **IN_ENVIRONMENT
-    ).settle()
+    trusted = {
+        "issuer": issuer.name,
+        "audience": AUDIENCE,
+        "jwks_url": issuer.url,
+        "allow_private_url": True,
+    }
+    document = {"mcp_servers": servers, "roles": roles, "identity": {"jwt": [trusted]}}
+    return serve_module(document, REMIT_LOG_LEVEL="DEBUG", **IN_ENVIRONMENT).settle()
 
 
 async def test_secrets_reach_whom_they_are_for_and_nobody_else(
@@ -125,3 +144,71 @@ async def test_no_row_log_file_or_output_holds_a_secret(
         if secret in text
     ]
     assert found == []
+
+
+API = (
+    "/me", "/servers", "/servers/tools", "/servers/by_argument", "/servers/away", "/keys",
+    "/keys/worker-key", "/roles", "/users", "/audit", "/audit/export", "/revisions",
+    "/revisions/1", "/declaration", "/servers/absent", "/audit?limit=x",
+)  # fmt: skip
+"""Lists, single things, exports and errors."""
+
+
+async def test_no_credential_of_a_caller_or_a_server_is_found_anywhere(
+    running: Running, issuer: FakeIssuer, http: httpx2.AsyncClient
+) -> None:
+    # T19
+    token = issuer.token({"exp": time.time() + 600, "sub": "ann", "roles": ["worker"]})
+    expired = issuer.token({"exp": time.time() - 600, "sub": "sentinel-Subject-9a8b7c"})
+    wrong = "rmt_aaaaaaaaaaaa_sentinelWrongKey0123456789"
+    credentials = (running.key("worker"), token, expired, wrong)
+    replies: list[str] = []
+    for text in credentials:
+        caller = Caller(http, running.url, text)
+        for reply in (
+            await caller.send("tools/list", {}),
+            await caller.send("tools/call", {"name": "tools__strict", "arguments": {"a": 1}}),
+            await caller.send("tools/call", {"name": "away__any", "arguments": {}}),
+            await http.get(f"{running.base}/readyz", headers={"X-API-Key": text}),
+            await http.get(f"{running.base}/api/v1/servers", headers={"X-API-Key": text}),
+        ):
+            replies += [reply.text, repr(reply.headers.raw)]
+    twice = {"Authorization": f"Bearer {token}", "X-API-Key": wrong}
+    for headers in ({"Host": FORGED}, {"X-Forwarded-Host": FORGED}, twice):
+        reply = await http.post(running.url, json={}, headers=headers)
+        replies += [reply.text, repr(reply.headers.raw)]
+    by = {"Authorization": f"Bearer {running.admin_key}"}
+    seen = [await http.get(f"{running.base}/api/v1{path}", headers=by) for path in API]
+    assert [reply.status_code for reply in seen] == [200] * (len(API) - 2) + [404, 422]
+
+    places = {
+        "replies": "".join(replies),
+        "the API": "".join(reply.text for reply in seen),
+        "the log": running.log.read_text(),
+        "the process list": command_lines(),
+        "check": running.remit("check"),
+        "export": running.remit("audit", "export"),
+    }
+    for path in (running.folder / ".remit").rglob("*"):
+        if path.is_file() and path.name not in {"admin.key", "admin.secret"}:
+            places[path.name] = path.read_bytes().decode("latin-1")
+    secrets = {part for text in credentials for part in text.split(".")[1:] or [text]}
+    secrets |= {running.admin_key, FORGED, *SENTINELS}
+    secrets -= {part for part in secrets if len(part) < 8}
+    found = [(place, secret) for place, text in places.items() for secret in secrets
+             if secret in text]  # fmt: skip
+    assert found == []
+    # What the declaration itself holds in clear is kept as it was written, and nowhere shown.
+    kept = {place for place, text in places.items() if ARGUMENT in text}
+    assert kept <= {"remit.db", "remit.db-wal"}
+    assert "not admitted" in places["the log"]
+
+
+def command_lines() -> str:
+    """Return the command line of every process."""
+    lines: list[str] = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal():
+            with suppress(OSError):
+                lines.append((entry / "cmdline").read_bytes().decode("latin-1"))
+    return "\n".join(lines)

@@ -36,27 +36,29 @@ roles = st.builds(
     mcp_servers=st.lists(st.sampled_from(SERVERS), max_size=2).map(tuple),
     tools=st.dictionaries(st.sampled_from(SERVERS), tool_lists, max_size=2),
     allow=pattern_lists,
-    deny=st.one_of(st.just(()), pattern_lists),
+    deny=st.one_of(st.just(()), st.just(()), pattern_lists),
 )
-role_tables = st.dictionaries(st.sampled_from(ROLES), roles).map(
+role_tables = st.fixed_dictionaries({"r": roles, "s": roles}, optional={"t": roles}).map(
     lambda table: {name: replace(role, name=name) for name, role in table.items()}
 )
+declared_servers = {
+    name: st.builds(
+        ServerConfig,
+        name=st.just(name),
+        enabled=st.sampled_from((True, True, True, True, True, False)),
+        default_access=st.sampled_from(("allow", "deny")),
+    )
+    for name in SERVERS
+    if name != "ghost"
+}
 server_tables = st.fixed_dictionaries(
-    {},
-    optional={
-        name: st.builds(
-            ServerConfig,
-            name=st.just(name),
-            enabled=st.sampled_from((True, True, False)),
-            default_access=st.sampled_from(("allow", "deny")),
-        )
-        for name in SERVERS
-        if name != "ghost"
-    },
+    {name: declared_servers[name] for name in ("a", "a_")}, optional={"b": declared_servers["b"]}
 )
 declarations = st.builds(Declaration, servers=server_tables, roles=role_tables)
-held_roles = st.lists(st.sampled_from((*ROLES, "unknown")), max_size=3).map(tuple)
-tools = st.sampled_from(TOOLS)
+held_roles = st.lists(st.sampled_from((*ROLES, *ROLES, "unknown")), min_size=1, max_size=3).map(
+    tuple
+) | st.just(())
+tools = st.sampled_from([*(tool for tool in TOOLS if tool.server != "ghost"), TOOLS[-1]])
 
 
 def caller(held: tuple[str, ...], tenant: str = "default") -> Principal:

@@ -75,7 +75,7 @@ server_tables = st.fixed_dictionaries(
         name: st.builds(
             ServerConfig,
             name=st.just(name),
-            enabled=st.sampled_from((True, True, True, False)),
+            enabled=st.sampled_from((True, True, True, True, True, False)),
             default_access=st.sampled_from(("allow", "deny")),
         )
         for name in SERVERS

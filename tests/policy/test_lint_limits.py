@@ -1,5 +1,7 @@
 """Limits that no call can ever count against, to the letter (R16)."""
 
+import pytest
+
 from remit.model.declaration import Declaration
 from remit.model.limits import Limit
 from remit.model.roles import Role
@@ -88,18 +90,20 @@ def test_a_limit_of_a_role_is_idle_only_if_all_that_it_fits_is_known() -> None:
     # what 'vault' offers nobody knows
     assert found(limit("clerk", "vault/*")) == []
     assert found(limit("clerk", "*/push")) == []
+    assert found(limit("clerk"), servers=SERVERS[:2]) == []
     assert [one.code for one in found(limit("clerk", "*/push"), servers=SERVERS[:2])] == [
         "idle-limit"
     ]
 
 
-def test_whoever_holds_a_role_may_call_other_tools_by_another_hat() -> None:
-    # R9: roles do not govern 'store'
-    offered = {"store": frozenset({"query"}), "git": OFFERED["git"]}
+@pytest.mark.parametrize("server", [SERVERS[3], ServerConfig(name="data")], ids=["kind", "name"])
+def test_whoever_holds_a_role_may_call_other_tools_by_another_hat(server: ServerConfig) -> None:
+    # R9: roles do not govern it
+    offered = {server.name: frozenset({"query"}), "git": OFFERED["git"]}
     declaration = Declaration(
-        servers={server.name: server for server in (SERVERS[0], SERVERS[3])},
+        servers={one.name: one for one in (SERVERS[0], server)},
         roles={"clerk": CLERK},
-        limits=(limit("clerk", "store/query"), limit("clerk", "*/*u*")),
+        limits=(limit("clerk", f"{server.name}/query"), limit("clerk", "*/*u*")),
     )
 
     assert [one for one in lint(declaration, offered) if one.path.startswith("limits")] == []

@@ -29,10 +29,10 @@ def limit_findings(declaration: Declaration, offered: Offered) -> Iterator[Findi
     strictest = _strictest(declaration.limits)
     for at, limit in enumerate(declaration.limits):
         path = f"limits[{at}]"
-        found = [*_unknown(path, limit, declaration, offered)]
-        if not found and limit.role:
-            found += _idle(path, limit, declaration, offered, snapshot)
-        yield from found
+        unknown = [*_unknown(path, limit, declaration, offered)]
+        yield from unknown
+        if limit.role and not unknown:
+            yield from _idle(path, limit, declaration, offered, snapshot)
         if (other := strictest[limit.subject_matter]) != at:
             rate = declaration.limits[other].rate
             yield Finding(
