@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from remit.identity.authenticate import Authenticator
-from remit.identity.jwt import JwtVerifier
+from remit.identity.jwt import JwtVerifier, TenantNames
 from remit.model.grants import JwtIssuer
 from remit.testing.fakes import InMemoryAgents, InMemoryKeys, InMemoryUsers
 from remit.testing.issuer import AUDIENCE, FakeIssuer, open_issuer
@@ -28,6 +28,7 @@ class Setting:
     keys: InMemoryKeys = field(default_factory=InMemoryKeys)
     agents: InMemoryAgents = field(default_factory=InMemoryAgents)
     users: InMemoryUsers = field(default_factory=InMemoryUsers)
+    tenants: TenantNames | None = None
     now: datetime = NOON
 
     def declare(self, **settings: Any) -> None:
@@ -42,7 +43,11 @@ class Setting:
 
     def verifier(self) -> JwtVerifier:
         return JwtVerifier(
-            lambda: self.issuers, folder=self.folder, environ=self.environ, now=lambda: self.now
+            lambda: self.issuers,
+            folder=self.folder,
+            environ=self.environ,
+            tenants=self.tenants,
+            now=lambda: self.now,
         )
 
     def authenticator(self, tokens: JwtVerifier | None = None) -> Authenticator:
@@ -51,6 +56,7 @@ class Setting:
             agents=self.agents,
             users=self.users,
             tokens=tokens or self.verifier(),
+            tenants=self.tenants,
             now=lambda: self.now,
         )
 

@@ -22,12 +22,14 @@ from remit.storage.audit import AuditLog, open_audit
 from remit.storage.database import Database, default_url, open_database
 from remit.storage.keys import Keys
 from remit.storage.revisions import Revisions
+from remit.storage.tenants import Tenants
 from remit.storage.users import Users
 from remit.testing.fakes import (
     InMemoryAgents,
     InMemoryAudit,
     InMemoryKeys,
     InMemoryRevisions,
+    InMemoryTenants,
     InMemoryUsers,
 )
 from remit.testing.services import Postgres, open_redis
@@ -40,6 +42,7 @@ class Stores:
     audit: AuditLog | InMemoryAudit
     keys: Keys | InMemoryKeys
     agents: Agents | InMemoryAgents
+    tenants: Tenants | InMemoryTenants
     users: Users | InMemoryUsers
     revisions: Revisions | InMemoryRevisions
 
@@ -100,6 +103,7 @@ async def stores(store_url: str, tmp_path: Path) -> AsyncGenerator[Stores]:
             audit=InMemoryAudit(),
             keys=InMemoryKeys(),
             agents=InMemoryAgents(),
+            tenants=InMemoryTenants(),
             users=InMemoryUsers(),
             revisions=InMemoryRevisions(),
         )
@@ -117,6 +121,7 @@ async def stores(store_url: str, tmp_path: Path) -> AsyncGenerator[Stores]:
             audit=audit,
             keys=Keys(database),
             agents=Agents(database),
+            tenants=Tenants(database),
             users=Users(database),
             revisions=Revisions(database),
         )
@@ -135,6 +140,11 @@ def keys(stores: Stores) -> Keys | InMemoryKeys:
 @pytest.fixture
 def agents(stores: Stores) -> Agents | InMemoryAgents:
     return stores.agents
+
+
+@pytest.fixture
+def tenants(stores: Stores) -> Tenants | InMemoryTenants:
+    return stores.tenants
 
 
 @pytest.fixture

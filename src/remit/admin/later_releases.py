@@ -8,7 +8,7 @@ from remit.admin.schema import ANY
 
 _MEANINGS: Mapping[tuple[str, ...], str] = {
     ("identity", "oidc"): "nobody can sign in to the console",
-    ("tenants",): "there is one tenant, `default`",
+    ("tenants",): "tenants are made by `remit tenants create`",
     ("data",): "the `data` server is not there",
     ("alerts",): "no alert is ever sent",
     ("mcp_servers", ANY, "tools", ANY, "retry"): "no call is ever retried",

@@ -14,6 +14,7 @@ from remit.model.keys import Key
 from remit.model.principals import DEFAULT_TENANT
 from remit.model.retention import Cut, Retention
 from remit.model.revisions import Revision
+from remit.model.tenants import Tenant
 from remit.storage.revisions import digest_of
 
 _SOME_TIME = datetime(2026, 11, 27, 12, 0, tzinfo=UTC)
@@ -277,6 +278,28 @@ class InMemoryAgents:
         """Return every agent of *tenant*, by id."""
         found = [agent for agent in self._agents.values() if agent.tenant == tenant]
         return sorted(found, key=lambda agent: agent.id)
+
+
+class InMemoryTenants:
+    """Tenants in a list; `default` is there from the start."""
+
+    def __init__(self) -> None:
+        uuid_of_default = "9d1f5a52-6a0e-4f0e-9d3c-1f2f8f2f7a10"
+        self._tenants = [Tenant(uuid=uuid_of_default, name=DEFAULT_TENANT, created=_SOME_TIME)]
+
+    async def add(self, tenant: Tenant) -> None:
+        """Store a new tenant.
+
+        Raises:
+            Conflict: A tenant of that name exists.
+        """
+        if any(tenant.name == known.name for known in self._tenants):
+            raise Conflict(f"a tenant {tenant.name!r} exists already")
+        self._tenants.append(tenant)
+
+    async def all_tenants(self) -> Sequence[Tenant]:
+        """Return every tenant, oldest first."""
+        return sorted(self._tenants, key=lambda tenant: (tenant.created, tenant.name))
 
 
 class InMemoryUsers:

@@ -1,0 +1,99 @@
+"""Whose tenant a caller is of, and who may say so."""
+
+from datetime import timedelta
+
+import pytest
+from tests.identity.conftest import NOON, Setting
+
+from remit.errors import Unauthenticated
+from remit.identity.api_keys import KeyText, hash_secret
+from remit.model.keys import Key
+
+ACME = "7c9e6679-7425-40de-944b-e07fc1f90ae7"
+TEXT = KeyText("abcd2345", "a-secret-that-nobody-guesses")
+
+
+class TwoTenants:
+    def name_of(self, text: str) -> str | None:
+        return {"default": "default", "acme": "acme", ACME: "acme"}.get(text)
+
+
+@pytest.fixture
+def two(setting: Setting) -> Setting:
+    setting.tenants = TwoTenants()
+    return setting
+
+
+@pytest.mark.parametrize(
+    ("claims", "tenant"),
+    [({}, "default"), ({"tenant": "acme"}, "acme"), ({"tenant": ACME}, "acme")],
+    ids=["none", "name", "uuid"],
+)
+async def test_a_token_says_its_tenant_by_name_or_uuid(
+    two: Setting, claims: dict[str, str], tenant: str
+) -> None:
+    principal = await two.authenticator()(two.token(claims))
+
+    assert principal.tenant == tenant
+
+
+@pytest.mark.parametrize("tenant", ["nobody", "ACME", "00000000-0000-4000-8000-000000000001"])
+async def test_a_token_of_an_unknown_tenant_is_refused(two: Setting, tenant: str) -> None:
+    with pytest.raises(Unauthenticated):
+        await two.authenticator()(two.token({"tenant": tenant}))
+
+
+@pytest.mark.parametrize("claims", [{}, {"tenant": "acme"}, {"tenant": ACME}])
+async def test_a_tenants_own_issuer_speaks_for_it(two: Setting, claims: dict[str, str]) -> None:
+    two.declare(tenant="acme")
+
+    assert (await two.authenticator()(two.token(claims))).tenant == "acme"
+
+
+async def test_a_tenants_own_issuer_speaks_for_no_other(two: Setting) -> None:
+    two.declare(tenant="acme")
+
+    with pytest.raises(Unauthenticated):
+        await two.authenticator()(two.token({"tenant": "default"}))
+
+
+async def test_of_several_entries_of_one_issuer_that_of_the_tenant_counts(two: Setting) -> None:
+    two.declare(tenant="default")
+    (first,) = two.issuers
+    two.declare(tenant="acme")
+    two.issuers = (first, *two.issuers)
+
+    assert (await two.authenticator()(two.token({"tenant": "acme"}))).tenant == "acme"
+    assert (await two.authenticator()(two.token())).tenant == "default"
+
+
+async def test_a_disabled_user_is_kept_out_of_its_tenant_alone(two: Setting) -> None:
+    await two.users.disable("acme", "ann", NOON)
+    authenticate = two.authenticator()
+
+    with pytest.raises(Unauthenticated):
+        await authenticate(two.token({"tenant": ACME}))
+    assert (await authenticate(two.token())).tenant == "default"
+
+
+@pytest.mark.parametrize(("tenant", "holds"), [("acme", True), ("not-served", False)])
+async def test_a_key_opens_only_a_tenant_that_is_served(
+    two: Setting, tenant: str, holds: bool
+) -> None:
+    await two.keys.add(
+        Key(
+            id=TEXT.id,
+            name="ci",
+            tenant=tenant,
+            secret_hash=hash_secret(TEXT.secret),
+            roles=("designer",),
+            created=NOON - timedelta(days=1),
+        )
+    )
+    authenticate = two.authenticator()
+
+    if holds:
+        assert (await authenticate(TEXT.reveal())).tenant == tenant
+    else:
+        with pytest.raises(Unauthenticated):
+            await authenticate(TEXT.reveal())
