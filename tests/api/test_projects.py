@@ -63,7 +63,7 @@ def test_the_answer_has_the_shape_of_the_source(project: Api) -> None:
         "developer": {"addQueryTools": True, "addOntologyMaintenance": True},
         "agent_tools": {},
     }
-    assert data["serverUrl"].startswith(f"{project.running.base}/mcp/")
+    assert data["serverUrl"].startswith(f"{project.base}/mcp/")
     assert data["serverUrl"].endswith("/data")
 
 
@@ -234,7 +234,7 @@ def test_looking_makes_no_key(api: Api) -> None:
 def test_a_disabled_user_is_refused_at_every_door_at_once_and_let_in_again(api: Api) -> None:
     # R17
     doors = ("/me", "/me/tools")
-    mcp = f"{api.running.base}/mcp"
+    mcp = f"{api.base}/mcp"
     assert [api.send("GET", door, by="user").status_code for door in doors] == [200, 200]
 
     api.send("POST", "/users/ann/disable")

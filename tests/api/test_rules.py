@@ -90,7 +90,7 @@ def test_the_document_is_public_and_says_what_it_should(api: Api) -> None:
     reply = api.send("GET", "", by="nobody")
     assert reply.status_code == 401
 
-    served = httpx2.get(f"{api.running.base}/api/openapi.json").json()
+    served = httpx2.get(f"{api.base}/api/openapi.json").json()
 
     assert served["openapi"].startswith("3.1")
     assert served == DOCUMENT

@@ -1,25 +1,27 @@
 """A running gateway with every kind of caller, for tests of the API."""
 
-import time
-from collections.abc import Mapping
+import json
+from collections.abc import AsyncGenerator, Generator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import anyio
 import httpx2
+from anyio.from_thread import start_blocking_portal
 
 from remit.admin.agents import check_agent
 from remit.admin.keys import make_key
 from remit.admin.secret_files import write_secret
 from remit.admin.tenants import make_tenant
-from remit.app.installation import Installation, open_installation
+from remit.app.gateway import open_gateway
+from remit.app.installation import Installation
+from remit.cli.serving import bind, open_server
 from remit.identity.development import KEY_FILE, make_signing_key, sign_token
 from remit.model.agents import Agent
 from remit.model.principals import DEFAULT_TENANT
 from remit.settings import Settings
-from remit.testing.gateway import START, Running
 
 V1 = "/api/v1"
 
@@ -44,10 +46,12 @@ class Api:
     """The API of a running gateway.
 
     Attributes:
+        base: The root of every path.
         credentials: Kind of caller to its credential; nobody has none.
     """
 
-    running: Running
+    folder: Path
+    base: str
     credentials: Mapping[str, str | None] = field(repr=False)
 
     def send(
@@ -66,7 +70,7 @@ class Api:
         if body is not None:
             more["json"] = body
         below = "" if path.startswith("/api/") else V1
-        url = f"{self.running.base}{below}{path}"
+        url = f"{self.base}{below}{path}"
         return httpx2.request(method, url, headers=headers, timeout=30, **more)
 
     def get(self, path: str, **more: Any) -> Any:
@@ -82,37 +86,45 @@ class Api:
         return reply.headers["ETag"]
 
 
-def open_api(running: Running) -> Api:
-    """Give every kind of caller a credential, in this process since that is faster."""
-    api = Api(running=running, credentials=anyio.run(_credentials, running))
-    deadline = time.monotonic() + START
-    while api.send("GET", "/me", by="administrator of another tenant").status_code == 401:
-        assert time.monotonic() < deadline, "the other tenant is not served"
-    return api
+@contextmanager
+def open_api(folder: Path, document: Mapping[str, Any]) -> Generator[Api]:
+    """Serve a gateway on a socket from a thread of this process, and give it every caller."""
+    config = folder / "remit.yaml"
+    config.write_text(json.dumps(document))
+    settings = Settings(config=config)
+    with (
+        start_blocking_portal() as portal,
+        portal.wrap_async_context_manager(_serving(settings)) as (base, credentials),
+    ):
+        yield Api(folder=folder, base=base, credentials=credentials)
 
 
-async def _credentials(running: Running) -> dict[str, str | None]:
-    settings = Settings(
-        config=running.config, database_url=running.environ.get("REMIT_DATABASE_URL")
-    )
-    async with open_installation(settings, author="") as installation:
-        agents = {each.id for each in await installation.agents.all_agents(DEFAULT_TENANT)}
-        if AGENT not in agents:
-            await installation.agents.add(_agent())
-        if ELSEWHERE not in {each.name for each in await installation.tenants.all_tenants()}:
-            await make_tenant(installation.tenants, ELSEWHERE, now=datetime.now(UTC))
-        return {
-            "nobody": None,
-            "wrong key": "rmt_" + "a" * 12 + "_" + "b" * 43,
-            "role key": await _key(installation, "role", role=ROLE),
-            "service key": await _key(installation, "service", service=True),
-            "agent": await _key(installation, "agent", agent=_agent()),
-            "user": _token(settings.state),
-            "administrator of another tenant": await _key(
-                installation, "other", tenant=ELSEWHERE, admin=True
-            ),
-            "administrator": running.admin_key,
-        }
+@asynccontextmanager
+async def _serving(settings: Settings) -> AsyncGenerator[tuple[str, dict[str, str | None]]]:
+    async with open_gateway(settings, author="serve", development=True, everyone=True) as gateway:
+        await gateway.home.fleet.settled()
+        with bind("127.0.0.1", 0) as listener:
+            async with open_server(gateway, listener) as base:
+                credentials = await _credentials(gateway.installation)
+                await gateway.tenants.follow()
+                yield base, credentials
+
+
+async def _credentials(installation: Installation) -> dict[str, str | None]:
+    await installation.agents.add(_agent())
+    await make_tenant(installation.tenants, ELSEWHERE, now=datetime.now(UTC))
+    return {
+        "nobody": None,
+        "wrong key": "rmt_" + "a" * 12 + "_" + "b" * 43,
+        "role key": await _key(installation, "caller-role", role=ROLE),
+        "service key": await _key(installation, "caller-service", service=True),
+        "agent": await _key(installation, "caller-agent", agent=_agent()),
+        "user": _token(installation.settings.state),
+        "administrator of another tenant": await _key(
+            installation, "caller-other", tenant=ELSEWHERE, admin=True
+        ),
+        "administrator": await _key(installation, "admin", admin=True),
+    }
 
 
 def _agent() -> Agent:
@@ -126,7 +138,7 @@ async def _key(
 ) -> str:
     made = await make_key(
         installation.keys,
-        f"caller-{name}",
+        name,
         tenant=tenant,
         now=datetime.now(UTC),
         roles=installation.policy.declaration.roles,

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict
 from remit.admin.agents import check_agent, get_agent
 from remit.doors.api.access import ByAdministrator, Reason
 from remit.doors.api.paging import Cursor, Limit, Page, cut
-from remit.doors.api.preconditions import IfMatch, require_match, tag_of
+from remit.doors.api.preconditions import IfMatch, require_match, require_tag, tag_of
 from remit.model.agents import Agent
 from remit.model.principals import AgentType
 
@@ -109,10 +109,10 @@ async def change_agent(
 ) -> AgentShape:
     """Change an agent; its keys follow everywhere within 2 seconds."""
     services, tenant = by.services, by.tenant
-    sent = patch.model_fields_set
+    sent, tags = patch.model_fields_set, require_tag(if_match)
     async with by.making(reason, id=agent_id, **patch.model_dump(exclude_unset=True)):
         old = await get_agent(services.agents, tenant.key, agent_id)
-        require_match(if_match, tag_of(AgentShape.of(old)))
+        require_match(tags, tag_of(AgentShape.of(old)))
         agent = check_agent(
             agent_id,
             tenant=tenant.key,

@@ -5,13 +5,15 @@ bytes ──▶ edge: host and origin, credential, size and kind of the body ─
 """
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import structlog
 from fastapi import APIRouter, FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
 
 from remit.calls.ids import new_id
 from remit.doors.api import (
@@ -29,13 +31,13 @@ from remit.doors.api import (
 from remit.doors.api import tenants as tenants_routes
 from remit.doors.api import users as users_routes
 from remit.doors.api.needs import Services
-from remit.doors.api.openapi import OPENAPI, document_of, path_of
+from remit.doors.api.openapi import OPENAPI, PREFIX, document_of, path_of
 from remit.doors.api.problems import (
     encoded,
     on_fault,
-    on_http_exception,
     on_invalid_request,
     on_remit_error,
+    respond_to_http,
 )
 from remit.doors.asgi import PROBLEM, App, Event, Exchange, HttpRefusal, Receive, Scope, Send
 from remit.doors.credentials import Authenticate, credential_of, principal_of
@@ -98,6 +100,10 @@ def build_routes(routers: Sequence[APIRouter] = ROUTERS) -> "Routes":
     return app
 
 
+NO_STORE: Final = (b"cache-control", b"no-store")
+"""What is in force may change at any moment, and a new key must lie around nowhere."""
+
+
 class Routes(FastAPI):
     """The routes and their document, in which each has the rule that it declares."""
 
@@ -113,7 +119,7 @@ class Routes(FastAPI):
             route for router in routers for route in router.routes if isinstance(route, APIRoute)
         ]
         self.add_exception_handler(RemitError, on_remit_error)
-        self.add_exception_handler(HTTPException, on_http_exception)
+        self.add_exception_handler(HTTPException, self._on_http_exception)
         self.add_exception_handler(RequestValidationError, on_invalid_request)
         self.add_exception_handler(Exception, on_fault)
         for router in routers:
@@ -124,6 +130,20 @@ class Routes(FastAPI):
         if self.openapi_schema is None:
             self.openapi_schema = document_of(self._declared, self.routes)
         return self.openapi_schema
+
+    async def _on_http_exception(self, request: Request, error: Exception) -> Response:
+        """Answer what the framework refuses; it knows of one route's methods at a time."""
+        path = request.scope["path"].removeprefix(PREFIX)
+        found = [route for route in self._declared if route.path_regex.match(path)]
+        # a name may have a slash: `/users/{name}` fits where `/users/{name}/disable` is meant
+        meant = max((route.path_format for route in found), key=len, default="")
+        allowed = {
+            method
+            for route in found
+            if route.path_format == meant
+            for method in route.methods or ()
+        }
+        return respond_to_http(cast("HTTPException", error), request.scope["path"], allowed)
 
 
 class _Edge:
@@ -148,10 +168,13 @@ class _Edge:
 
         async def send_and_note(event: Event) -> None:
             nonlocal started
-            started = True
+            if event["type"] == "http.response.start":
+                started = True
+                request = scope.get("remit.request_id", "").encode()
+                event["headers"] = [*event["headers"], NO_STORE, (b"x-request-id", request)]
             await send(event)
 
-        exchange = Exchange(scope, receive, send)
+        exchange = Exchange(scope, receive, send_and_note)
         try:
             body = await self._admitted(exchange, scope)
             await self._app(scope, _replay(body, receive), send_and_note)

@@ -1,11 +1,12 @@
 """The record: searched, exported, verified."""
 
+import re
 from collections.abc import AsyncGenerator
-from datetime import UTC, datetime
-from typing import Annotated, Literal
+from datetime import datetime
+from typing import Annotated, Final, Literal
 
 from fastapi import APIRouter, Depends, Query
-from pydantic import BaseModel, Field
+from pydantic import AwareDatetime, BaseModel, BeforeValidator, Field
 from starlette.responses import StreamingResponse
 
 from remit.admin.audit_rows import Form, audit_entry, exported, report_entry
@@ -16,7 +17,21 @@ from remit.model.events import AuditQuery
 
 router = APIRouter(tags=["audit"])
 
+_MOMENT: Final = re.compile(
+    r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)", re.ASCII
+)
+"""RFC 3339; pydantic would take a number for a time, too."""
+
 _KINDS: dict[Form, str] = {"jsonl": "application/jsonl", "csv": "text/csv; charset=utf-8"}
+
+
+def _read_moment(value: object) -> object:
+    if isinstance(value, str) and _MOMENT.fullmatch(value) is None:
+        raise ValueError("a time is written like 2027-01-31T18:00:00Z, with its zone")
+    return value
+
+
+Moment = Annotated[AwareDatetime, BeforeValidator(_read_moment)]
 
 
 class RowShape(BaseModel):
@@ -88,8 +103,8 @@ class Filters:
         outcome: Annotated[OutcomeKind | None, Query()] = None,
         code: Annotated[str | None, Query(description="As INVALID_INPUT.")] = None,
         role: Annotated[str | None, Query(description="A role that the caller had.")] = None,
-        since: Annotated[datetime | None, Query(description="UTC unless it says.")] = None,
-        until: Annotated[datetime | None, Query(description="Before it; likewise.")] = None,
+        since: Annotated[Moment | None, Query(description="From it on.")] = None,
+        until: Annotated[Moment | None, Query(description="Before it.")] = None,
         text: Annotated[
             str | None,
             Query(description="Part of request id, tool, server, caller, arguments or error."),
@@ -105,7 +120,7 @@ class Filters:
             "role": role,
             "text": text,
         }
-        self._since, self._until = _utc(since), _utc(until)
+        self._since, self._until = since, until
 
     def query(self, tenant: str, *, limit: int = 100, before: str | None = None) -> AuditQuery:
         """Return the question that they ask of the rows of *tenant*."""
@@ -174,9 +189,3 @@ async def export(
 
     headers = {"Content-Disposition": f'attachment; filename="audit.{form}"'}
     return StreamingResponse(text(), media_type=_KINDS[form], headers=headers)
-
-
-def _utc(moment: datetime | None) -> datetime | None:
-    if moment is None or moment.tzinfo is not None:
-        return moment
-    return moment.replace(tzinfo=UTC)

@@ -9,7 +9,7 @@ from remit.admin.changes import AuthorityChange, DocumentChange
 from remit.admin.editor import Edited
 from remit.admin.edits import Edit
 from remit.doors.api.access import Administrator
-from remit.doors.api.preconditions import require_match, revision_tag
+from remit.doors.api.preconditions import require_match, require_tag, revision_tag
 
 MOST_SHOWN = 1000
 """Entries of each list that an answer shows."""
@@ -93,8 +93,9 @@ async def expected_revision(by: Administrator, if_match: str | None) -> int:
     Raises:
         HttpRefusal: It has seen another one (412), or none (428).
     """
+    tags = require_tag(if_match)
     number, _ = await by.services.editor.current(by.tenant.key)
-    require_match(if_match, revision_tag(number))
+    require_match(tags, revision_tag(number))
     return number
 
 

@@ -87,6 +87,8 @@ def path_of(declared: str) -> str:
 def _complete(operation: dict[str, Any], rule: str, *, is_reading: bool) -> None:
     """Add an operation's rule, its credentials, and the problems that it may answer with."""
     guarded = [one for one in operation.get("parameters", ()) if one["name"] == "If-Match"]
+    for parameter in operation.get("parameters", ()):
+        parameter["schema"] = _without_null(parameter["schema"])
     for parameter in guarded:
         parameter["required"] = True
     statuses = dict(_ALWAYS)
@@ -103,6 +105,15 @@ def _complete(operation: dict[str, Any], rule: str, *, is_reading: bool) -> None
     operation["responses"] |= {
         str(status): {"$ref": f"#/components/responses/{_name(status)}"} for status in statuses
     }
+
+
+def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a parameter, which can be left out and is never null."""
+    kinds = [one for one in schema.get("anyOf", ()) if one.get("type") != "null"]
+    if len(kinds) != 1:
+        return schema
+    rest = {key: value for key, value in schema.items() if key not in ("anyOf", "default")}
+    return {**rest, **kinds[0]}
 
 
 def _name(status: int) -> str:

@@ -14,6 +14,7 @@ IfMatch = Annotated[
     Header(
         alias="If-Match",
         max_length=1024,
+        json_schema_extra={"pattern": r'^(\*|(W/)?"[!#-~]*"(, *(W/)?"[!#-~]*")*)$'},
         description="The `ETag` of what was read, or `*` for whatever there is. Without it: 428.",
     ),
 ]
@@ -32,16 +33,25 @@ def tag_of(shown: BaseModel) -> str:
     return f'"{hashlib.sha256(shown.model_dump_json().encode()).hexdigest()[:32]}"'
 
 
-def require_match(if_match: str | None, tag: str) -> None:
-    """Let a change pass that was made with the present state in view.
+def require_tag(if_match: str | None) -> str:
+    """Return the tags that the caller has seen.
 
     Raises:
-        HttpRefusal: 428 without a tag, 412 when it is another one's, 400 when it is none.
+        HttpRefusal: It sent none (428).
     """
     if if_match is None:
         raise HttpRefusal(
             428, "read what is to be changed first, and send its ETag as If-Match (or `*`)"
         )
+    return if_match
+
+
+def require_match(if_match: str, tag: str) -> None:
+    """Let a change pass that was made with the present state in view.
+
+    Raises:
+        HttpRefusal: 412 when the tag is another one's, 400 when it is none.
+    """
     if if_match.strip() == "*":
         return
     if not _TAGS.fullmatch(if_match):

@@ -1,6 +1,6 @@
 """One table from the error tree to problem documents (RFC 9457)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Final, cast
 
@@ -11,6 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from remit.calls.redact import redacted_text
 from remit.doors.api.envelope import refusal_members
 from remit.doors.asgi import PROBLEM, HttpRefusal
 from remit.errors import (
@@ -101,15 +102,24 @@ async def on_remit_error(request: Request, error: Exception) -> Response:
     return respond(raised, scope["path"], scope.get("remit.request_id", ""))
 
 
-async def on_http_exception(request: Request, error: Exception) -> Response:
-    """Answer what the framework refuses: no such path, no such method, a body that is no JSON."""
-    raised = cast("HTTPException", error)
-    detail = {
-        404: "there is nothing at this path; /api/openapi.json lists what there is",
-        405: "this path takes other methods; see the header Allow",
-    }.get(raised.status_code, str(raised.detail))
-    headers = [(k.lower().encode(), v.encode()) for k, v in (raised.headers or {}).items()]
-    return respond(HttpRefusal(raised.status_code, detail, headers), request.scope["path"])
+def respond_to_http(error: HTTPException, path: str, allowed: Collection[str]) -> Response:
+    """Answer what the framework refuses: no such path, no such method, a body that is no JSON.
+
+    Args:
+        error: What it raised.
+        path: What was asked for.
+        allowed: The methods that the path takes.
+    """
+    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        allow = ", ".join(sorted(allowed))
+        refusal = HttpRefusal(405, f"this path takes {allow}", [(b"allow", allow.encode())])
+    elif error.status_code == HTTPStatus.NOT_FOUND:
+        refusal = HttpRefusal(
+            404, "there is nothing at this path; /api/openapi.json lists what there is"
+        )
+    else:
+        refusal = HttpRefusal(error.status_code, str(error.detail))
+    return respond(refusal, path)
 
 
 async def on_invalid_request(request: Request, error: Exception) -> Response:
@@ -174,7 +184,7 @@ def _shown(error: RemitError) -> str:
     """Keep what only operators may know, such as where the database is, out of answers."""
     if isinstance(error, StartupError | AuditUnavailable):
         return "a store is away, so nothing was done; the log says more"
-    return str(error)
+    return redacted_text(str(error))
 
 
 def _complaints(error: RemitError) -> list[Complaint]:
