@@ -403,9 +403,10 @@ def test_a_grant_to_a_key_or_an_agent_that_does_not_exist_names_the_nearest() ->
         deny("key:c1", server="wiki"),
         deny("agent:w1", server="wiki"),
         deny("key:ci", server="wiki"),
+        deny("key:of:ci", server="wiki"),
     )
 
-    told = lint(declaration, OFFERED, in_use={"key:ci", "role:reader", "agent:ci"})
+    told = lint(declaration, OFFERED, in_use={"key:ci", "key:of:ci", "role:reader", "agent:ci"})
 
     assert [(one.code, one.path, one.message, one.remedy) for one in told] == [
         (

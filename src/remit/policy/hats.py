@@ -11,6 +11,7 @@ from remit.model.decisions import Layer, Verdict
 from remit.model.principals import Principal, PrincipalKind, UserRole
 from remit.model.tools import ToolId
 from remit.policy.engine import decide, explain
+from remit.policy.grants import SubjectGrants
 from remit.policy.snapshot import PolicySnapshot
 
 Pair = tuple[str, str]
@@ -53,33 +54,35 @@ def _both(one: Principal, hat: Principal) -> Principal:
 
 
 def _openers(snapshot: PolicySnapshot, tool: ToolId) -> Iterator[tuple[str, Principal]]:
-    user = Principal(kind=PrincipalKind.USER, name="", tenant=snapshot.tenant)
+    somebody = _somebody(snapshot)
     for subject, grants in snapshot.grants.items():
         kind, _, name = subject.partition(":")
-        if grants.allow.of_server(tool.server) or grants.allow.of_tool(tool):
-            if kind == "user":
-                yield subject, replace(user, name=name)
-            elif kind == "group":
-                yield subject, replace(user, groups=(name,))
+        if kind == "user" and _opens(grants, tool):
+            yield subject, replace(somebody, name=name)
+        elif kind == "group" and _opens(grants, tool):
+            yield subject, replace(somebody, groups=(name,))
     for member, groups in snapshot.memberships.items():
         kind, _, name = member.partition(":")
-        allows = [snapshot.grants[group].allow for group in groups if group in snapshot.grants]
-        if kind == "user" and any(
-            allow.of_server(tool.server) or allow.of_tool(tool) for allow in allows
-        ):
-            yield member, replace(user, name=name)
+        if kind == "user" and any(_opens(snapshot.grants.get(group), tool) for group in groups):
+            yield member, replace(somebody, name=name)
     for name, role in snapshot.roles.items():
-        granted = snapshot.grants.get(f"role:{name}")
-        if tool.server in role.servers or (
-            granted is not None
-            and (granted.allow.of_server(tool.server) or granted.allow.of_tool(tool))
-        ):
-            yield f"role:{name}", replace(user, roles=(name,))
+        if tool.server in role.servers or _opens(snapshot.grants.get(f"role:{name}"), tool):
+            yield f"role:{name}", replace(somebody, roles=(name,))
+
+
+def _opens(grants: SubjectGrants | None, tool: ToolId) -> bool:
+    return grants is not None and bool(
+        grants.allow.of_server(tool.server) or grants.allow.of_tool(tool)
+    )
 
 
 def _hats(snapshot: PolicySnapshot) -> Iterator[tuple[str, Principal]]:
-    user = Principal(kind=PrincipalKind.USER, name="", tenant=snapshot.tenant)
+    somebody = _somebody(snapshot)
     for name in snapshot.roles:
-        yield f"role:{name}", replace(user, roles=(name,))
+        yield f"role:{name}", replace(somebody, roles=(name,))
     for role in UserRole:
-        yield f"user-role:{role.value}", replace(user, user_roles=(role,))
+        yield f"user-role:{role.value}", replace(somebody, user_roles=(role,))
+
+
+def _somebody(snapshot: PolicySnapshot) -> Principal:
+    return Principal(kind=PrincipalKind.USER, name="", tenant=snapshot.tenant)
