@@ -81,7 +81,9 @@ def _asked(
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
     answer = cast("dict[str, Any]", remote.post_mcp(body, headers).json())
     if "error" in answer:
-        fail(str(answer["error"].get("message", answer["error"])))
+        error = cast("dict[str, Any]", answer["error"])
+        data = cast("dict[str, Any]", error.get("data") or {})
+        fail(f"denied: {error['message']} (request {data.get('requestId')})")
     result = cast("dict[str, object]", answer["result"])
     return OutcomeKind.TOOL_ERROR if result.get("isError") else OutcomeKind.OK, result
 
