@@ -20,7 +20,7 @@ def exchange(peer: str | None, lines: Sequence[tuple[str, str]]) -> Exchange:
 
     headers = [(name.lower().encode(), value.encode()) for name, value in lines]
     client = None if peer is None else (peer, 4711)
-    scope = {"type": "http", "method": "GET", "headers": headers, "client": client}
+    scope = {"type": "http", "method": "GET", "path": "/", "headers": headers, "client": client}
     return Exchange(scope, receive, send)
 
 

@@ -111,3 +111,12 @@ def test_who_wears_the_same_hats_shares_a_standing_and_is_recognised() -> None:
 
     assert standing_of(snapshot, other) is standing_of(snapshot, READER) is first
     assert (len(snapshot.standings), len(snapshot.recognised)) == (1, 2)
+
+
+def test_a_caller_that_was_seen_is_not_looked_up_again() -> None:
+    snapshot = compile_snapshot(DECLARATION, tenant="default", revision=1)
+    nobody = standing_of(snapshot, Principal(kind=PrincipalKind.ROLE, name="nobody"))
+
+    snapshot.recognised.keep(id(READER), (READER, nobody))
+
+    assert standing_of(snapshot, READER) is nobody

@@ -9,7 +9,7 @@ from anyio import to_thread
 
 from remit.model.declaration import Declaration
 from remit.model.tools import ToolId
-from remit.policy.findings import Finding
+from remit.policy.findings import Finding, Severity
 from remit.policy.lint import lint
 from remit.upstreams.catalogue import Catalogue
 
@@ -49,7 +49,11 @@ def compare_offer(
 
 
 async def report_offers(catalogues: Catalogues, policies: Policies, tenant: str) -> None:
-    """Log, once whenever a server connects or changes its list, how grants and offer differ."""
+    """Log, once whenever a server connects or changes its list, how grants and offer differ.
+
+    What is granted and not offered is a warning; what is granted to nobody is often meant so, and
+    is told at level info.
+    """
     told: Mapping[str, tuple[ToolId, ...]] = {}
     catalogue = catalogues.catalogue
     while True:
@@ -59,7 +63,8 @@ async def report_offers(catalogues: Catalogues, policies: Policies, tenant: str)
                 # Reading a large policy once more takes a while, in which calls go on.
                 compare = partial(compare_offer, policies.declaration, server, names)
                 for finding in await to_thread.run_sync(compare):
-                    log.warning(
+                    tell = log.info if finding.severity is Severity.INFO else log.warning
+                    tell(
                         "grants and offer differ",
                         tenant=tenant,
                         server=server,

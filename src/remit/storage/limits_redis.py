@@ -112,7 +112,7 @@ async def open_windows(url: str) -> AsyncGenerator[WindowsInRedis]:
             "REMIT_SHARED_URL cannot be used: write redis://host:6379/0, and have the driver"
             " for it, which comes with remit[redis]"
         ) from error
-    bridge = cast("RedispyBridge", cast("RedisStorage", storage).bridge)
+    bridge = cast(RedispyBridge, cast(RedisStorage, storage).bridge)
     client = cast("_Client", bridge.get_connection())
     failures = bridge.base_exceptions
     try:

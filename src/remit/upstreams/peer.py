@@ -3,11 +3,11 @@
 import itertools
 from collections.abc import Mapping
 from contextlib import aclosing, closing, suppress
-from dataclasses import dataclass, field
 from http import HTTPStatus
 from types import MappingProxyType
 
 import anyio
+import msgspec
 from anyio.abc import TaskGroup
 
 from remit.errors import UpstreamError, UpstreamProtocolError, UpstreamUnavailable
@@ -41,8 +41,7 @@ _POSTING_LATER = 5.0
 _SHOWN = 1000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class Reply(msgspec.Struct, frozen=True, kw_only=True):
     """What a POST was answered with.
 
     Attributes:
@@ -51,9 +50,13 @@ class Reply:
     """
 
     status: int
-    headers: Mapping[str, str] = field(repr=False)
-    message: Envelope | None = field(repr=False, default=None)
-    text: bytes = field(repr=False, default=b"")
+    headers: Mapping[str, str]
+    message: Envelope | None = None
+    text: bytes = b""
+
+    def __repr__(self) -> str:
+        """Name the reply without what it holds."""
+        return f"Reply(status={self.status!r})"
 
     def result(self) -> bytes:
         """Return the raw result.

@@ -1,10 +1,11 @@
 """One established conversation with a server, whatever it travels on."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 import anyio
+import msgspec
 
 from remit.model.servers import ServerConfig
 from remit.upstreams.environment import ResolvedServer
@@ -13,8 +14,7 @@ from remit.upstreams.transcript import Transcript
 from remit.upstreams.trust import Trust
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolCall:
+class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
     """A call in the server's own words.
 
     Attributes:
@@ -25,9 +25,13 @@ class ToolCall:
     """
 
     name: str
-    arguments: bytes = field(repr=False)
-    meta: bytes = field(repr=False, default=b"")
-    headers: Mapping[str, str] = field(repr=False, default_factory=dict[str, str])
+    arguments: bytes
+    meta: bytes = b""
+    headers: Mapping[str, str] = {}
+
+    def __repr__(self) -> str:
+        """Name the call without what goes with it."""
+        return f"ToolCall(name={self.name!r})"
 
 
 class Session(Protocol):

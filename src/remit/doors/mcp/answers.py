@@ -1,7 +1,9 @@
 """What the door answers: whole JSON-RPC messages as bytes, whatever carries them."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from remit.doors.mcp.changes import Watch
 from remit.doors.mcp.envelope import Fault
@@ -10,8 +12,7 @@ LIST_CHANGED: Final = b'{"jsonrpc":"2.0","method":"notifications/tools/list_chan
 """What an older caller is told."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """One response.
 
     Attributes:
@@ -20,9 +21,13 @@ class Answer:
         negotiated: The protocol revision that an `initialize` settled on, or empty.
     """
 
-    body: bytes = field(repr=False)
+    body: bytes
     code: int = 0
     negotiated: str = ""
+
+    def __repr__(self) -> str:
+        """Name the answer without its body."""
+        return f"Answer(code={self.code!r}, negotiated={self.negotiated!r})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 import msgspec
@@ -19,8 +19,7 @@ _MODERN_ONLY: Final = frozenset({"server/discover", "subscriptions/listen"})
 _NO_PARAMS: Final[Mapping[str, bytes]] = {}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
+class Message(msgspec.Struct, frozen=True, kw_only=True):
     """A request, a notification, or an answer that nobody asked for.
 
     Attributes:
@@ -32,8 +31,12 @@ class Message:
 
     id: bytes
     method: str
-    params: Mapping[str, bytes | msgspec.Raw] = field(repr=False)
+    params: Mapping[str, bytes | msgspec.Raw]
     is_response: bool = False
+
+    def __repr__(self) -> str:
+        """Name the message without its parameters."""
+        return f"Message(id={self.id!r}, method={self.method!r})"
 
     def param(self, name: str) -> bytes | None:
         """Return the raw JSON of a parameter; None when it is absent or null."""

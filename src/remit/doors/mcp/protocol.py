@@ -6,10 +6,10 @@ It does not know HTTP; `http.py` and `stdio.py` serve the same door.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+import msgspec
 import structlog
 from mcp_types import (
     INTERNAL_ERROR,
@@ -43,8 +43,7 @@ SUBSCRIPTION_ID: Final = b'"io.modelcontextprotocol/subscriptionId"'
 """Tags every message of a `subscriptions/listen` stream with that request's id."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Caller:
+class Caller(msgspec.Struct, frozen=True, kw_only=True):
     """Who sent a message, to which endpoint, in which era.
 
     Attributes:

@@ -1,9 +1,10 @@
 """An MCP request over HTTP: who sent it, where, and in which form it wants its answer."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+import msgspec
 from mcp_types import INVALID_REQUEST
 
 from remit.doors.asgi import JSON, Exchange, Headers, HttpRefusal
@@ -44,8 +45,7 @@ def _accepted(accept: bytes) -> Accepted:
     return Accepted(json=bool(ranges & _JSON_RANGES), events=bool(ranges & _EVENT_RANGES))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(msgspec.Struct, frozen=True, kw_only=True):
     """A request whose sender is known.
 
     Attributes:
@@ -55,10 +55,14 @@ class Request:
 
     exchange: Exchange
     authenticate: Authenticate
-    credential: str | None = field(repr=False)
+    credential: str | None
     principal: Principal
     scope: str | None
     accepted: Accepted
+
+    def __repr__(self) -> str:
+        """Name the request without its credential."""
+        return f"Request(principal={self.principal!r}, scope={self.scope!r})"
 
     async def again(self) -> Principal:
         """Return who the credential stands for now.
