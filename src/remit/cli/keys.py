@@ -33,25 +33,36 @@ NameArgument = Annotated[
     str, typer.Argument(metavar="NAME", help="The name the key is known by, such as ci.")
 ]
 
+RoleFlag = Annotated[
+    str | None,
+    typer.Option("--role", metavar="ROLE", help="The role of remit.yaml that its bearer acts in."),
+]
+
+UserRoleFlag = Annotated[
+    str | None,
+    typer.Option(
+        "--user-role",
+        metavar="ROLE",
+        help="What its bearer is to the data server: user, admin, data or developer.",
+    ),
+]
+
+ExpiresFlag = Annotated[
+    str | None,
+    typer.Option(
+        "--expires",
+        metavar="WHEN",
+        help="A span such as 12h, 30d or 8w, or an ISO 8601 time; default never.",
+    ),
+]
+
 
 @keys_app.command()
 def create(
     name: NameArgument,
     *,
-    role: Annotated[
-        str | None,
-        typer.Option(
-            "--role", metavar="ROLE", help="The role of remit.yaml that its bearer acts in."
-        ),
-    ] = None,
-    user_role: Annotated[
-        str | None,
-        typer.Option(
-            "--user-role",
-            metavar="ROLE",
-            help="What its bearer is to the data server: user, admin, data or developer.",
-        ),
-    ] = None,
+    role: RoleFlag = None,
+    user_role: UserRoleFlag = None,
     service: Annotated[
         bool, typer.Option("--service", help="A service key: approved queries and nothing else.")
     ] = False,
@@ -66,14 +77,7 @@ def create(
     admin: Annotated[
         bool, typer.Option("--admin", help="For administration, such as /readyz; calls no tool.")
     ] = False,
-    expires: Annotated[
-        str | None,
-        typer.Option(
-            "--expires",
-            metavar="WHEN",
-            help="A span such as 12h, 30d or 8w, or an ISO 8601 time; default never.",
-        ),
-    ] = None,
+    expires: ExpiresFlag = None,
     config: ConfigFlag = None,
     tenant: TenantFlag = None,
     url: UrlFlag = None,
