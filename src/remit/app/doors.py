@@ -110,6 +110,7 @@ def _api_services(gateway: Gateway) -> Services:
     tenants = ManagedTenants(gateway.tenants)
     return Services(
         tenants=tenants,
+        tenant_store=installation.tenants,
         keys=installation.keys,
         agents=installation.agents,
         users=installation.users,

@@ -11,6 +11,7 @@ from remit.admin.change_record import ChangeRecord
 from remit.admin.editor import Editor
 from remit.admin.keys import KeyStore
 from remit.admin.revisions import RevisionStore
+from remit.admin.tenants import TenantStore
 from remit.model.declaration import Declaration
 from remit.model.events import AuditEvent, AuditQuery
 from remit.model.principals import Principal
@@ -176,6 +177,7 @@ class Services:
     """
 
     tenants: Tenants
+    tenant_store: TenantStore
     keys: KeyStore
     agents: AgentStore
     users: UserStore

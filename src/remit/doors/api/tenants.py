@@ -1,9 +1,10 @@
 """The tenants of an installation."""
 
 from fastapi import APIRouter
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
-from remit.doors.api.access import ByOperator
+from remit.admin.tenants import make_tenant
+from remit.doors.api.access import ByOperator, Reason
 from remit.doors.api.needs import Tenant
 from remit.doors.api.paging import Cursor, Limit, Page, cut
 from remit.errors import NotFound
@@ -24,6 +25,14 @@ class TenantShape(BaseModel):
         return cls(id=tenant.id, name=tenant.key, revision=tenant.policy.revision)
 
 
+class NewTenant(BaseModel):
+    """A tenant to be made; its name is for good."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    name: str
+
+
 @router.get("/tenants", operation_id="tenants.list")
 async def list_tenants(
     by: ByOperator, limit: Limit = 100, cursor: Cursor = None
@@ -37,6 +46,14 @@ async def list_tenants(
         limit=limit,
     )
     return Page(items=[TenantShape.of(tenant) for tenant in page.items], next=page.next)
+
+
+@router.post("/tenants", operation_id="tenants.create", status_code=201)
+async def create_tenant(by: ByOperator, new: NewTenant, reason: Reason = "") -> TenantShape:
+    """Make a tenant, in which nothing is declared yet; it is served within 2 seconds."""
+    async with by.making(reason, name=new.name):
+        made = await make_tenant(by.services.tenant_store, new.name, now=by.services.now())
+    return TenantShape(id=made.uuid, name=made.name, revision=0)
 
 
 @router.get("/tenants/{name:path}", operation_id="tenants.get")
