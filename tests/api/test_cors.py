@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from tests.api.worlds import DOCUMENT, open_api
+from tests.api.worlds import DOCUMENT, ROLE, open_api
 
 PAGE = "https://console.example.test"
 
 
 def test_a_listed_page_may_read_and_change_and_no_other_may(tmp_path: Path) -> None:
-    document = DOCUMENT | {"roles": {"idle": {}}, "grants": []}
+    document = DOCUMENT | {"roles": {ROLE: {}}, "grants": []}
     with open_api(tmp_path, document | {"server": {"allowed_origins": [PAGE]}}) as api:
         preflight = api.send(
             "OPTIONS",
