@@ -8,7 +8,7 @@ PAGE = "https://console.example.test"
 
 
 def test_a_listed_page_may_read_and_change_and_no_other_may(tmp_path: Path) -> None:
-    document = DOCUMENT | {"roles": {ROLE: {}}, "grants": []}
+    document: dict[str, object] = DOCUMENT | {"roles": {ROLE: {}}, "grants": []}
     with open_api(tmp_path, document | {"server": {"allowed_origins": [PAGE]}}) as api:
         preflight = api.send(
             "OPTIONS",
