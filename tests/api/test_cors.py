@@ -1,6 +1,7 @@
 """Pages of `server.allowed_origins` may manage with an administrator's key; others cannot."""
 
 from pathlib import Path
+from typing import Any
 
 from tests.api.worlds import DOCUMENT, ROLE, open_api
 
@@ -8,7 +9,7 @@ PAGE = "https://console.example.test"
 
 
 def test_a_listed_page_may_read_and_change_and_no_other_may(tmp_path: Path) -> None:
-    document: dict[str, object] = DOCUMENT | {"roles": {ROLE: {}}, "grants": []}
+    document: dict[str, Any] = DOCUMENT | {"roles": {ROLE: {}}, "grants": []}
     with open_api(tmp_path, document | {"server": {"allowed_origins": [PAGE]}}) as api:
         preflight = api.send(
             "OPTIONS",

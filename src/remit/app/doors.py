@@ -143,6 +143,10 @@ class ManagedTenants:
         managed = [self._manage(served) for served in self._tenants.all_served()]
         return sorted(managed, key=lambda tenant: tenant.key)
 
+    async def serve_all(self) -> None:
+        """Serve every tenant that there is, as `ServedTenants.follow` does."""
+        await self._tenants.follow()
+
     async def follow(self, name: str) -> bool:
         """Put the latest revision of a tenant in force; whether another one is now."""
         tenant = self.find(name)

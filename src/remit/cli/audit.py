@@ -37,7 +37,9 @@ from remit.storage.chain import ChainReport
 
 Decided = Literal["allow", "deny"]
 
-audit_app = typer.Typer(help="Search, export and verify the record of calls.", no_args_is_help=True)
+audit_app = typer.Typer(
+    help="Search, follow, export, verify and prune the record of calls.", no_args_is_help=True
+)
 
 COLUMNS = ("time (UTC)", "principal", "tool", "decision", "outcome", "ms", "why")
 """Of the table; `--json` has all there is."""

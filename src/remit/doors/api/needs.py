@@ -166,6 +166,14 @@ class Tenants(Protocol):
         """Return every tenant, by name."""
         ...
 
+    async def serve_all(self) -> None:
+        """Serve every tenant that there is, one that was just made too.
+
+        Raises:
+            StorageUnavailable: Nobody can say which there are.
+        """
+        ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Services:

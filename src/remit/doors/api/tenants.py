@@ -1,5 +1,7 @@
 """The tenants of an installation."""
 
+from contextlib import suppress
+
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -7,7 +9,7 @@ from remit.admin.tenants import make_tenant
 from remit.doors.api.access import ByOperator, Reason
 from remit.doors.api.needs import Tenant
 from remit.doors.api.paging import Cursor, Limit, Page, cut
-from remit.errors import NotFound
+from remit.errors import NotFound, StorageUnavailable
 
 router = APIRouter(tags=["tenants"])
 
@@ -50,9 +52,14 @@ async def list_tenants(
 
 @router.post("/tenants", operation_id="tenants.create", status_code=201)
 async def create_tenant(by: ByOperator, new: NewTenant, reason: Reason = "") -> TenantShape:
-    """Make a tenant, in which nothing is declared yet; it is served within 2 seconds."""
+    """Make a tenant, in which nothing is declared yet.
+
+    It is served here when the answer comes, elsewhere within 2 seconds.
+    """
     async with by.making(reason, name=new.name):
         made = await make_tenant(by.services.tenant_store, new.name, now=by.services.now())
+    with suppress(StorageUnavailable):  # it is made, and served once the database is back
+        await by.services.tenants.serve_all()
     return TenantShape(id=made.uuid, name=made.name, revision=0)
 
 
