@@ -101,6 +101,9 @@ EXAMPLES: Mapping[str, Callable[[Api], Example]] = {
     "me.get": plain("/me"),
     "me.tools": plain("/me/tools"),
     "tenants.list": plain("/tenants"),
+    "tenants.create": lambda _: Example(
+        path="/tenants", body={"name": f"t{uuid4().hex[:8]}"}, status=201
+    ),
     "tenants.get": plain("/tenants/default"),
     "servers.list": plain("/servers"),
     "servers.get": plain("/servers/tools"),

@@ -19,8 +19,13 @@ SEMANTIC = ["412", "422"]
 """A schema cannot say which tag is the present one, or which names and patterns are declared."""
 
 CONFIG = SchemathesisConfig()
-_ACCEPTANCE = CONFIG.projects.default.checks.positive_data_acceptance
+_CHECKS = CONFIG.projects.default.checks
+_ACCEPTANCE, _REJECTION = _CHECKS.positive_data_acceptance, _CHECKS.negative_data_rejection
 _ACCEPTANCE.expected_statuses = [*_ACCEPTANCE.expected_statuses, *SEMANTIC]
+# who changes what is no longer so, or a tenant that is none, is told that before anything else
+_REJECTION.expected_statuses = [*_REJECTION.expected_statuses, "412"]
+_HEADERS = _CHECKS.missing_required_header
+_HEADERS.expected_statuses = [*_HEADERS.expected_statuses, "404"]
 
 schema: Any = schemathesis.openapi.from_dict(build_routes().openapi(), config=CONFIG)
 

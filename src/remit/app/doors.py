@@ -110,6 +110,7 @@ def _api_services(gateway: Gateway) -> Services:
     tenants = ManagedTenants(gateway.tenants)
     return Services(
         tenants=tenants,
+        tenant_store=installation.tenants,
         keys=installation.keys,
         agents=installation.agents,
         users=installation.users,
@@ -141,6 +142,10 @@ class ManagedTenants:
         """Return every tenant, by name."""
         managed = [self._manage(served) for served in self._tenants.all_served()]
         return sorted(managed, key=lambda tenant: tenant.key)
+
+    async def serve_all(self) -> None:
+        """Serve every tenant that there is, as `ServedTenants.follow` does."""
+        await self._tenants.follow()
 
     async def follow(self, name: str) -> bool:
         """Put the latest revision of a tenant in force; whether another one is now."""

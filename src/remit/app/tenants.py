@@ -79,6 +79,7 @@ class ServedTenants:
         self._by_name: dict[str, ServedTenant] = {}
         self._names: dict[str, str] = {}
         self._bound: dict[str, tuple[Sequence[JwtIssuer], Sequence[JwtIssuer]]] = {}
+        self._adding = anyio.Lock()
         self.issuers: Sequence[JwtIssuer] = ()
 
     def find(self, name: str) -> ServedTenant | None:
@@ -109,10 +110,11 @@ class ServedTenants:
         Raises:
             StorageUnavailable: Nobody can say which there are; those that are served go on.
         """
-        for tenant in await self._installation.tenants.all_tenants():
-            if tenant.name not in self._by_name:
-                served = await self.open(tenant, await self._policy_of(tenant))
-                await served.follower.follow()  # says so if it declares what cannot be used
+        async with self._adding:  # who asks meanwhile must not open one twice
+            for tenant in await self._installation.tenants.all_tenants():
+                if tenant.name not in self._by_name:
+                    served = await self.open(tenant, await self._policy_of(tenant))
+                    await served.follower.follow()  # says so if it declares what cannot be used
 
     async def _policy_of(self, tenant: Tenant) -> PolicyInForce:
         """Return what a tenant without a file declares: nothing, before its first revision."""

@@ -8,6 +8,8 @@ import typer
 from remit.admin.agents import check_agent, get_agent
 from remit.app.installation import open_installation
 from remit.cli.output import ConfigFlag, JsonFlag, TenantFlag, as_rows, print_json, print_table, run
+from remit.cli.remote import KeyFlag, UrlFlag, reach, segment
+from remit.cli.remote_values import agent_of
 from remit.model.agents import Agent
 from remit.settings import Settings
 
@@ -35,12 +37,18 @@ def create(
     epic: EpicFlag = None,
     config: ConfigFlag = None,
     tenant: TenantFlag = None,
+    url: UrlFlag = None,
+    key: KeyFlag = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Register an agent; `remit keys create NAME --agent ID` then gives it a key."""
-    agent = run(
-        lambda: _create(Settings.read(config, tenant=tenant), agent_id, type_name, role, epic)
-    )
+    if (remote := reach(url, key, tenant)) is not None:
+        body = {"id": agent_id, "type": type_name, "role": role, "epic": epic}
+        agent = agent_of(remote.send("POST", "/agents", body=body).json())
+    else:
+        agent = run(
+            lambda: _create(Settings.read(config, tenant=tenant), agent_id, type_name, role, epic)
+        )
     _show(agent, "is registered", as_json)
 
 
@@ -57,21 +65,37 @@ def change(
     epic: EpicFlag = None,
     config: ConfigFlag = None,
     tenant: TenantFlag = None,
+    url: UrlFlag = None,
+    key: KeyFlag = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Change an agent; its keys follow within 2 seconds. What is not given stays."""
-    agent = run(
-        lambda: _change(Settings.read(config, tenant=tenant), agent_id, type_name, role, epic)
-    )
+    if (remote := reach(url, key, tenant)) is not None:
+        given = {"type": type_name, "role": role, "epic": epic}
+        body = {name: value or None for name, value in given.items() if value is not None}
+        path, headers = f"/agents/{segment(agent_id)}", {"If-Match": "*"}
+        agent = agent_of(remote.send("PATCH", path, body=body, headers=headers).json())
+    else:
+        agent = run(
+            lambda: _change(Settings.read(config, tenant=tenant), agent_id, type_name, role, epic)
+        )
     _show(agent, "is changed", as_json)
 
 
 @agents_app.command("list")
 def list_agents(
-    config: ConfigFlag = None, tenant: TenantFlag = None, as_json: JsonFlag = False
+    config: ConfigFlag = None,
+    tenant: TenantFlag = None,
+    url: UrlFlag = None,
+    key: KeyFlag = None,
+    as_json: JsonFlag = False,
 ) -> None:
     """Show every agent."""
-    entries = [_entry(agent) for agent in run(lambda: _all(Settings.read(config, tenant=tenant)))]
+    if (remote := reach(url, key, tenant)) is not None:
+        agents = [agent_of(one) for one in remote.all_items("/agents")]
+    else:
+        agents = run(lambda: _all(Settings.read(config, tenant=tenant)))
+    entries = [_entry(agent) for agent in agents]
     if as_json:
         print_json(entries)
         return

@@ -14,6 +14,8 @@ from remit.admin.plans import Plan, difference_between
 from remit.admin.revisions import apply_file, standing_of
 from remit.app.installation import open_state
 from remit.cli.output import ConfigFlag, JsonFlag, TenantFlag, counted, print_json, run
+from remit.cli.remote import KeyFlag, Remote, UrlFlag, reach
+from remit.cli.remote_values import difference_of
 from remit.errors import Conflict
 from remit.settings import DEFAULT_CONFIG, Settings
 from remit.storage.revisions import Revisions
@@ -33,6 +35,8 @@ def apply(
     reason: Annotated[str, typer.Option("--reason", help="Why, in a line.")] = "",
     config: ConfigFlag = None,
     tenant: TenantFlag = None,
+    url: UrlFlag = None,
+    key: KeyFlag = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Make FILE the declaration that counts, for every gateway on this database within seconds.
@@ -42,7 +46,10 @@ def apply(
     """
     settings = settings_beside(file, config, tenant)
     loaded = load(file)
-    plan = run(lambda: _apply(settings, loaded, reason, dry_run=dry_run, replace=replace))
+    if (remote := reach(url, key, tenant)) is not None:
+        plan = _applied(remote, loaded, reason, dry_run=dry_run)
+    else:
+        plan = run(lambda: _apply(settings, loaded, reason, dry_run=dry_run, replace=replace))
     if as_json:
         print_json(plan.to_json())
     else:
@@ -51,6 +58,21 @@ def apply(
         for line in plan.conflict.splitlines():
             typer.echo(f"error: {line}", err=True)
         raise typer.Exit(1)
+
+
+def _applied(remote: Remote, loaded: Loaded, reason: str, *, dry_run: bool) -> Plan:
+    """Apply over the API, to what is declared when we look; what came after that is not undone."""
+    tag = remote.send("GET", "/declaration").headers["ETag"]
+    done = remote.send(
+        "PUT",
+        "/declaration",
+        query={"dry_run": dry_run, "reason": reason or f"from {Path(loaded.file).name}"},
+        body=dict(loaded.declaration.document),
+        headers={"If-Match": tag},
+    ).json()
+    return Plan(
+        revision=done["revision"], is_written=done["written"], difference=difference_of(done)
+    )
 
 
 def settings_beside(file: Path, config: Path | None, tenant: str | None) -> Settings:

@@ -1,13 +1,15 @@
 """`remit audit`: what did they do?"""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal, TextIO
 
 import anyio
+import anyio.to_thread
 import typer
 
 from remit.admin.audit_rows import Form, audit_entry, exported, report_entry
@@ -24,6 +26,8 @@ from remit.cli.output import (
     print_table,
     run,
 )
+from remit.cli.remote import KeyFlag, Remote, UrlFlag, reach
+from remit.cli.remote_values import event_of
 from remit.model.calls import OutcomeKind
 from remit.model.events import AuditEvent, AuditQuery
 from remit.model.retention import Cut, Retention
@@ -33,7 +37,9 @@ from remit.storage.chain import ChainReport
 
 Decided = Literal["allow", "deny"]
 
-audit_app = typer.Typer(help="Search, export and verify the record of calls.", no_args_is_help=True)
+audit_app = typer.Typer(
+    help="Search, follow, export, verify and prune the record of calls.", no_args_is_help=True
+)
 
 COLUMNS = ("time (UTC)", "principal", "tool", "decision", "outcome", "ms", "why")
 """Of the table; `--json` has all there is."""
@@ -88,6 +94,8 @@ def search(
     limit: Annotated[int, typer.Option("--limit", min=1, max=100_000, help="Rows.")] = 100,
     config: ConfigFlag = None,
     tenant: TenantFlag = None,
+    url: UrlFlag = None,
+    key: KeyFlag = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Show calls, newest first: one row each, refused ones too."""
@@ -105,7 +113,10 @@ def search(
         text=text,
         limit=limit,
     )
-    events = run(lambda: _search(Settings.read(config, tenant=tenant), query))
+    if (remote := reach(url, key, tenant)) is not None:
+        events = [event_of(one) for one in remote.all_items("/audit", limit, **_filters(query))]
+    else:
+        events = run(lambda: _search(Settings.read(config, tenant=tenant), query))
     _print(events, as_json=as_json)
 
 
@@ -133,6 +144,8 @@ def export(
     ] = None,
     config: ConfigFlag = None,
     tenant: TenantFlag = None,
+    url: UrlFlag = None,
+    key: KeyFlag = None,
 ) -> None:
     """Write every call that matches, newest first, however many there are."""
     query = AuditQuery(
@@ -150,7 +163,10 @@ def export(
     )
     settings = Settings.read(config, tenant=tenant)
     with open_sink(output) as sink:
-        written = run(lambda: _export(settings, query, limit, form, sink))
+        if (remote := reach(url, key, tenant)) is not None:
+            written = _streamed(remote, query, limit, form, sink)
+        else:
+            written = run(lambda: _export(settings, query, limit, form, sink))
     if output is not None:
         typer.echo(f"{counted(written, 'call')} written to {output}", err=True)
 
@@ -163,8 +179,11 @@ def verify(
             "--keys", metavar="FILE", help="Public keys of another installation; repeatable."
         ),
     ] = None,
+    *,
     config: ConfigFlag = None,
     tenant: TenantFlag = None,
+    url: UrlFlag = None,
+    key: KeyFlag = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Say whether every row is as it was written, in its place, and none is gone.
@@ -172,6 +191,9 @@ def verify(
     Rows that retention removed have a signed marker in their place. Exit status 1 if a row or a
     marker does not hold; it is named.
     """
+    if (remote := reach(url, key, tenant)) is not None:
+        print_json(found := remote.get("/audit/verify"))
+        raise typer.Exit(0 if found["ok"] else EXIT_NO)
     report = run(lambda: _verified(Settings.read(config, tenant=tenant), keys or ()))
     broken = report.broken
     if as_json:
@@ -190,7 +212,9 @@ def verify(
 
 @audit_app.command("prune")
 def prune_record(
-    config: ConfigFlag = None, tenant: TenantFlag = None, as_json: JsonFlag = False
+    config: ConfigFlag = None,
+    tenant: TenantFlag = None,
+    as_json: JsonFlag = False,
 ) -> None:
     """Remove what `audit.retention_days` and `audit.retention_rows` let go, now.
 
@@ -222,14 +246,21 @@ def _told(cut: Cut) -> str:
 def tail(
     lines: Annotated[int, typer.Option("--lines", "-n", min=1, max=10_000, help="How many.")] = 20,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until Ctrl-C.")] = False,
+    *,
     config: ConfigFlag = None,
     tenant: TenantFlag = None,
+    url: UrlFlag = None,
+    key: KeyFlag = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Show the last calls, oldest first."""
     settings = Settings.read(config, tenant=tenant)
     try:
-        run(lambda: _tail(settings, lines, follow=follow, as_json=as_json))
+        if (remote := reach(url, key, tenant)) is not None:
+            search = partial(_asked, remote)
+            run(lambda: _shown_tail(search, lines, follow=follow, as_json=as_json))
+        else:
+            run(lambda: _tail(settings, lines, follow=follow, as_json=as_json))
     except KeyboardInterrupt:
         raise typer.Exit(0) from None
 
@@ -256,6 +287,27 @@ def _open_beside(
         durability="process",
         signer=record_seal(settings, keys),
     )
+
+
+def _filters(query: AuditQuery) -> dict[str, object]:
+    names = ("principal", "server", "tool", "decision", "outcome", "code", "role", "text")
+    given: dict[str, object] = {name: getattr(query, name) for name in names}
+    times = {"since": query.since, "until": query.until}
+    shown = {name: at.isoformat() for name, at in times.items() if at is not None}
+    return {**given, **shown}
+
+
+def _streamed(
+    remote: Remote, query: AuditQuery, limit: int | None, form: Form, sink: TextIO
+) -> int:
+    """Write what a gateway exports, as it comes; a quoted cell may have line ends in it."""
+    asked = {**_filters(query), "format": form, "limit": limit}
+    lines = 0
+    with remote.stream("/audit/export", **asked) as reply:
+        for part in reply.iter_text():
+            sink.write(part)
+            lines += part.count("\n")
+    return lines if form == "jsonl" else max(lines - 1, 0)
 
 
 async def _search(settings: Settings, query: AuditQuery) -> Sequence[AuditEvent]:
@@ -290,17 +342,35 @@ async def _pruned(settings: Settings) -> tuple[Retention, Cut | None]:
 
 async def _tail(settings: Settings, lines: int, *, follow: bool, as_json: bool) -> None:
     async with _open(settings) as (audit, tenant):
-        most = max(lines, MOST_BETWEEN) if follow else lines
-        query = AuditQuery(tenant=tenant, limit=most)
-        latest = await audit.search(query)
-        _print(latest[:lines][::-1], as_json=as_json)
-        while follow:
-            known = {event.call_id: event.outcome for event in latest}
-            await anyio.sleep(FOLLOW_EVERY)
-            latest = await audit.search(query)
-            fresh = [e for e in reversed(latest) if known.get(e.call_id) != e.outcome]
-            if fresh:
-                _print(fresh, as_json=as_json, titled=False)
+
+        async def search(most: int) -> Sequence[AuditEvent]:
+            return await audit.search(AuditQuery(tenant=tenant, limit=most))
+
+        await _shown_tail(search, lines, follow=follow, as_json=as_json)
+
+
+async def _asked(remote: Remote, most: int) -> Sequence[AuditEvent]:
+    found = await anyio.to_thread.run_sync(remote.all_items, "/audit", most)
+    return [event_of(one) for one in found]
+
+
+async def _shown_tail(
+    search: Callable[[int], Awaitable[Sequence[AuditEvent]]],
+    lines: int,
+    *,
+    follow: bool,
+    as_json: bool,
+) -> None:
+    most = max(lines, MOST_BETWEEN) if follow else lines
+    latest = await search(most)
+    _print(latest[:lines][::-1], as_json=as_json)
+    while follow:
+        known = {event.call_id: event.outcome for event in latest}
+        await anyio.sleep(FOLLOW_EVERY)
+        latest = await search(most)
+        fresh = [e for e in reversed(latest) if known.get(e.call_id) != e.outcome]
+        if fresh:
+            _print(fresh, as_json=as_json, titled=False)
 
 
 def _print(events: Sequence[AuditEvent], *, as_json: bool, titled: bool = True) -> None:

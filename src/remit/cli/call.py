@@ -2,18 +2,23 @@
 
 import json
 from datetime import UTC, datetime
-from typing import Annotated, cast
+from typing import Annotated, Any, Final, cast
 
 import typer
+from mcp.shared.inbound import encode_header_value
 
 from remit.app.gateway import open_gateway
 from remit.calls.ids import new_id
 from remit.cli.output import EXIT_NO, EXIT_USAGE, ConfigFlag, TenantFlag, fail, print_json, run
+from remit.cli.remote import KeyFlag, Remote, UrlFlag, reach
 from remit.cli.servers import print_absent, settle
 from remit.cli.subjects import SubjectFlag, ToolArgument, find_subject
 from remit.errors import BadCall, CallDenied, LimitReached
 from remit.model.calls import Call, OutcomeKind
 from remit.settings import Settings
+
+MODERN: Final = "2026-07-28"
+"""The revision of MCP that a call over --url is made in."""
 
 
 def call(
@@ -25,6 +30,8 @@ def call(
     ] = "{}",
     config: ConfigFlag = None,
     tenant: TenantFlag = None,
+    url: UrlFlag = None,
+    key: KeyFlag = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the whole MCP result, not only its texts.")
     ] = False,
@@ -39,15 +46,46 @@ def call(
         is_object = False
     if not is_object:
         fail("--args must be a JSON object, such as '{\"max_count\": 3}'", EXIT_USAGE)
-    kind, result = run(
-        lambda: _called(Settings.read(config, tenant=tenant), subject, tool, arguments)
-    )
+    if (remote := reach(url, key, tenant)) is not None:
+        kind, result = _asked(remote, subject, tool, arguments)
+    else:
+        kind, result = run(
+            lambda: _called(Settings.read(config, tenant=tenant), subject, tool, arguments)
+        )
     if as_json:
         print_json(result)
     else:
         typer.echo(_text_of(result))
     if kind is not OutcomeKind.OK:
         raise typer.Exit(EXIT_NO)
+
+
+def _asked(
+    remote: Remote, subject: str, tool: str, arguments: str
+) -> tuple[OutcomeKind, dict[str, object]]:
+    """Call as whoever the key is: an administrator's key, too, opens no tool for another (R12)."""
+    holder = remote.get("/me")["subject"]
+    if subject != holder:
+        fail(f"with --url a call is made by the key's own holder: --as {holder}", EXIT_USAGE)
+    meta: dict[str, object] = {
+        "io.modelcontextprotocol/protocolVersion": MODERN,
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    params = {"name": tool, "arguments": json.loads(arguments), "_meta": meta}
+    headers = {
+        "Accept": "application/json, text/event-stream",
+        "MCP-Protocol-Version": MODERN,
+        "Mcp-Method": "tools/call",
+        "Mcp-Name": encode_header_value(tool),
+    }
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    answer = cast("dict[str, Any]", remote.post_mcp(body, headers).json())
+    if "error" in answer:
+        error = cast("dict[str, Any]", answer["error"])
+        data = cast("dict[str, Any]", error.get("data") or {})
+        fail(f"denied: {error['message']} (request {data.get('requestId')})")
+    result = cast("dict[str, object]", answer["result"])
+    return OutcomeKind.TOOL_ERROR if result.get("isError") else OutcomeKind.OK, result
 
 
 async def _called(

@@ -10,6 +10,8 @@ from remit.app.bundled import BUILTINS
 from remit.app.installation import Installation, open_installation
 from remit.calls.directory import declared_tools
 from remit.cli.output import EXIT_NO, ConfigFlag, JsonFlag, TenantFlag, print_json, print_table, run
+from remit.cli.remote import KeyFlag, UrlFlag, reach
+from remit.cli.remote_values import answer_of, who_of
 from remit.cli.subjects import SubjectFlag, ToolArgument, find_any_subject
 from remit.model.tools import ToolId
 from remit.settings import Settings
@@ -19,15 +21,21 @@ from remit.upstreams.names import Names
 def explain(
     subject: SubjectFlag,
     tool: ToolArgument,
+    *,
     config: ConfigFlag = None,
     tenant: TenantFlag = None,
+    url: UrlFlag = None,
+    key: KeyFlag = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Say whether a caller may call a tool, and what every layer says.
 
     Exit status 1 for no. Nothing is called and no server is started.
     """
-    answer = run(lambda: _explained(Settings.read(config, tenant=tenant), subject, tool))
+    if (remote := reach(url, key, tenant)) is not None:
+        answer = answer_of(remote.get("/explain", subject=subject, tool=tool))
+    else:
+        answer = run(lambda: _explained(Settings.read(config, tenant=tenant), subject, tool))
     if as_json:
         print_json(answer.to_json())
     else:
@@ -38,15 +46,21 @@ def explain(
 
 def who_can(
     tool: ToolArgument,
+    *,
     config: ConfigFlag = None,
     tenant: TenantFlag = None,
+    url: UrlFlag = None,
+    key: KeyFlag = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Show every role, key, agent, user role and agent type that can call a tool.
 
     Exit status 1 if nobody can. No server is started.
     """
-    found = run(lambda: _found(Settings.read(config, tenant=tenant), tool))
+    if (remote := reach(url, key, tenant)) is not None:
+        found = who_of(remote.get("/who-can", tool=tool))
+    else:
+        found = run(lambda: _found(Settings.read(config, tenant=tenant), tool))
     if as_json:
         print_json(found.to_json())
     else:

@@ -1,9 +1,9 @@
 """`remit keys`: credentials for callers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -21,6 +21,8 @@ from remit.cli.output import (
     print_table,
     run,
 )
+from remit.cli.remote import KeyFlag, UrlFlag, reach, segment
+from remit.cli.remote_values import key_of
 from remit.errors import BadCall
 from remit.model.keys import Key
 from remit.settings import Settings
@@ -31,25 +33,36 @@ NameArgument = Annotated[
     str, typer.Argument(metavar="NAME", help="The name the key is known by, such as ci.")
 ]
 
+RoleFlag = Annotated[
+    str | None,
+    typer.Option("--role", metavar="ROLE", help="The role of remit.yaml that its bearer acts in."),
+]
+
+UserRoleFlag = Annotated[
+    str | None,
+    typer.Option(
+        "--user-role",
+        metavar="ROLE",
+        help="What its bearer is to the data server: user, admin, data or developer.",
+    ),
+]
+
+ExpiresFlag = Annotated[
+    str | None,
+    typer.Option(
+        "--expires",
+        metavar="WHEN",
+        help="A span such as 12h, 30d or 8w, or an ISO 8601 time; default never.",
+    ),
+]
+
 
 @keys_app.command()
 def create(
     name: NameArgument,
     *,
-    role: Annotated[
-        str | None,
-        typer.Option(
-            "--role", metavar="ROLE", help="The role of remit.yaml that its bearer acts in."
-        ),
-    ] = None,
-    user_role: Annotated[
-        str | None,
-        typer.Option(
-            "--user-role",
-            metavar="ROLE",
-            help="What its bearer is to the data server: user, admin, data or developer.",
-        ),
-    ] = None,
+    role: RoleFlag = None,
+    user_role: UserRoleFlag = None,
     service: Annotated[
         bool, typer.Option("--service", help="A service key: approved queries and nothing else.")
     ] = False,
@@ -64,16 +77,11 @@ def create(
     admin: Annotated[
         bool, typer.Option("--admin", help="For administration, such as /readyz; calls no tool.")
     ] = False,
-    expires: Annotated[
-        str | None,
-        typer.Option(
-            "--expires",
-            metavar="WHEN",
-            help="A span such as 12h, 30d or 8w, or an ISO 8601 time; default never.",
-        ),
-    ] = None,
+    expires: ExpiresFlag = None,
     config: ConfigFlag = None,
     tenant: TenantFlag = None,
+    url: UrlFlag = None,
+    key: KeyFlag = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Make a key and show it, once: only its hash is kept.
@@ -89,7 +97,11 @@ def create(
         admin=admin,
     )
     purpose.check()
-    made = run(lambda: _create(Settings.read(config, tenant=tenant), name, purpose, expires))
+    if (remote := reach(url, key, tenant)) is not None:
+        body = {"name": name, "expires": expires, **purpose.to_json()}
+        made = _made(remote.send("POST", "/keys", body=body).json())
+    else:
+        made = run(lambda: _create(Settings.read(config, tenant=tenant), name, purpose, expires))
     _show(made, as_json)
 
 
@@ -105,20 +117,35 @@ def rotate(
             help="How long the old secret goes on holding; default: it ends at once.",
         ),
     ] = 0.0,
+    *,
     config: ConfigFlag = None,
     tenant: TenantFlag = None,
+    url: UrlFlag = None,
+    key: KeyFlag = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Give a key a new secret and show it, once; what the key is for stays the same."""
-    _show(run(lambda: _rotate(Settings.read(config, tenant=tenant), name, overlap)), as_json)
+    if (remote := reach(url, key, tenant)) is not None:
+        path = f"/keys/{segment(name)}/rotate"
+        made = _made(remote.send("POST", path, query={"overlap": overlap}).json())
+    else:
+        made = run(lambda: _rotate(Settings.read(config, tenant=tenant), name, overlap))
+    _show(made, as_json)
 
 
 @keys_app.command("list")
 def list_keys(
-    config: ConfigFlag = None, tenant: TenantFlag = None, as_json: JsonFlag = False
+    config: ConfigFlag = None,
+    tenant: TenantFlag = None,
+    url: UrlFlag = None,
+    key: KeyFlag = None,
+    as_json: JsonFlag = False,
 ) -> None:
     """Show every key, never its secret."""
-    keys = run(lambda: _all(Settings.read(config, tenant=tenant)))
+    if (remote := reach(url, key, tenant)) is not None:
+        keys = [key_of(one) for one in remote.all_items("/keys")]
+    else:
+        keys = run(lambda: _all(Settings.read(config, tenant=tenant)))
     entries = [_entry(key) for key in keys]
     if as_json:
         print_json(entries)
@@ -130,10 +157,21 @@ def list_keys(
 
 
 @keys_app.command()
-def revoke(name: NameArgument, config: ConfigFlag = None, tenant: TenantFlag = None) -> None:
+def revoke(
+    name: NameArgument,
+    config: ConfigFlag = None,
+    tenant: TenantFlag = None,
+    url: UrlFlag = None,
+    key: KeyFlag = None,
+) -> None:
     """End a key; a running gateway refuses it within 2 seconds."""
-    key = run(lambda: _revoke(Settings.read(config, tenant=tenant), name))
-    typer.echo(f"key {key.name!r} ({key.id}) is revoked; a running gateway refuses it within 2 s")
+    if (remote := reach(url, key, tenant)) is not None:
+        ended = key_of(remote.send("DELETE", f"/keys/{segment(name)}").json())
+    else:
+        ended = run(lambda: _revoke(Settings.read(config, tenant=tenant), name))
+    typer.echo(
+        f"key {ended.name!r} ({ended.id}) is revoked; a running gateway refuses it within 2 s"
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,6 +184,17 @@ class _Purpose:
     queries: Sequence[str]
     agent: str | None
     admin: bool
+
+    def to_json(self) -> dict[str, object]:
+        """Return the body that asks a gateway for such a key."""
+        return {
+            "role": self.role,
+            "user_role": self.user_role,
+            "service": self.service,
+            "queries": list(self.queries),
+            "agent": self.agent,
+            "admin": self.admin,
+        }
 
     def check(self) -> None:
         """Leave with status 2 when the flags do not go together."""
@@ -160,6 +209,10 @@ class _Purpose:
             )
         except BadCall as bad:
             fail(str(bad), EXIT_USAGE)
+
+
+def _made(shown: Mapping[str, Any]) -> MadeKey:
+    return MadeKey(key=key_of(shown), text=shown["key"])
 
 
 def _show(made: MadeKey, as_json: bool) -> None:

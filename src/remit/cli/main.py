@@ -6,7 +6,7 @@ import signal
 import sys
 from importlib.metadata import version
 from types import FrameType
-from typing import Annotated
+from typing import Annotated, Final
 
 import structlog
 import typer
@@ -36,29 +36,28 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (
-    demo,
-    serve,
-    stdio,
-    check,
-    tools,
-    call,
-    explain,
-    apply,
-    revisions,
-    rollback,
-    export,
-):
-    app.command()(command)
-app.command("who-can")(who_can)
-app.command("test")(policy_test)
-app.add_typer(tenants_app, name="tenants")
+START: Final = "Begin and serve"
+ASK: Final = "Ask and try"
+DECLARATION: Final = "Change the declaration"
+CALLERS: Final = "Tenants and callers"
+RECORD: Final = "What happened"
+
+for panel, commands in {
+    START: (demo, serve, stdio),
+    ASK: (check, tools, call, explain),
+    DECLARATION: (apply, revisions, rollback, export),
+}.items():
+    for command in commands:
+        app.command(rich_help_panel=panel)(command)
+app.command("who-can", rich_help_panel=ASK)(who_can)
+app.command("test", rich_help_panel=ASK)(policy_test)
 app.command(WORKER, hidden=True)(serve_worker)
-app.add_typer(keys_app, name="keys")
-app.add_typer(agents_app, name="agents")
-app.add_typer(users_app, name="users")
-app.add_typer(token_app, name="token")
-app.add_typer(audit_app, name="audit")
+app.add_typer(tenants_app, name="tenants", rich_help_panel=CALLERS)
+app.add_typer(keys_app, name="keys", rich_help_panel=CALLERS)
+app.add_typer(agents_app, name="agents", rich_help_panel=CALLERS)
+app.add_typer(users_app, name="users", rich_help_panel=CALLERS)
+app.add_typer(token_app, name="token", rich_help_panel=CALLERS)
+app.add_typer(audit_app, name="audit", rich_help_panel=RECORD)
 
 
 def _show_version(wanted: bool) -> None:

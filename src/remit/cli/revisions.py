@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from remit.admin.changes import document_changes
+from remit.admin.changes import DocumentChange, document_changes
 from remit.admin.revisions import as_yaml, roll_back
 from remit.admin.secret_files import write_secret
 from remit.app.installation import open_state
@@ -22,6 +22,8 @@ from remit.cli.output import (
     print_table,
     run,
 )
+from remit.cli.remote import KeyFlag, Remote, UrlFlag, reach
+from remit.cli.remote_values import difference_of, revision_of
 from remit.errors import StartupError
 from remit.model.revisions import Revision
 from remit.settings import Settings
@@ -40,14 +42,21 @@ def revisions(
     number: Annotated[
         int | None, typer.Argument(metavar="[N]", min=1, help="Show this one and what it changed.")
     ] = None,
+    *,
     config: ConfigFlag = None,
     tenant: TenantFlag = None,
+    url: UrlFlag = None,
+    key: KeyFlag = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Show the declaration's history, newest first, or one revision of it."""
-    settings = Settings.read(config, tenant=tenant)
+    settings, remote = Settings.read(config, tenant=tenant), reach(url, key, tenant)
     if number is None:
-        found = run(lambda: _all(settings))
+        found = (
+            run(lambda: _all(settings))
+            if remote is None
+            else [revision_of(one) for one in remote.all_items("/revisions")]
+        )
         entries = [_entry(revision) for revision in found]
         if as_json:
             print_json(entries)
@@ -55,21 +64,27 @@ def revisions(
             rows = [{**entry, "digest": str(entry["digest"])[:12]} for entry in entries]
             print_table(COLUMNS, as_rows(rows, COLUMNS), empty="nothing was declared yet")
         return
-    one, before = run(lambda: _with_the_one_before(settings, number))
+    if remote is not None:
+        one, changes = _asked(remote, number)
+    else:
+        one, changes = run(lambda: _with_its_changes(settings, number))
     if as_json:
         print_json({**_entry(one), "document": one.document})
         return
-    for key, value in _entry(one).items():
-        typer.echo(f"{key}: {value}")
-    for change in document_changes({} if before is None else before.document, one.document):
+    for name, value in _entry(one).items():
+        typer.echo(f"{name}: {value}")
+    for change in changes:
         typer.echo(str(change))
 
 
 def rollback(
     number: NumberArgument,
     reason: Annotated[str, typer.Option("--reason", help="Why, in a line.")] = "",
+    *,
     config: ConfigFlag = None,
     tenant: TenantFlag = None,
+    url: UrlFlag = None,
+    key: KeyFlag = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Make what revision N says the current revision again, as a new one.
@@ -77,7 +92,12 @@ def rollback(
     The file stays as it is: it is refused until it says the same, or is applied with --replace.
     """
     settings = Settings.read(config, tenant=tenant)
-    written = run(lambda: _roll_back(settings, number, reason))
+    if (remote := reach(url, key, tenant)) is not None:
+        query = {"reason": reason} if reason else {}
+        done = remote.send("POST", f"/revisions/{number}/rollback", query=query).json()
+        written = revision_of(remote.get(f"/revisions/{done['revision']}"))
+    else:
+        written = run(lambda: _roll_back(settings, number, reason))
     if as_json:
         print_json(_entry(written))
     else:
@@ -89,12 +109,19 @@ def export(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Instead of printing it.")
     ] = None,
+    *,
     config: ConfigFlag = None,
     tenant: TenantFlag = None,
+    url: UrlFlag = None,
+    key: KeyFlag = None,
 ) -> None:
     """Write the current declaration, or that of revision N, as YAML that `apply` takes."""
     settings = Settings.read(config, tenant=tenant)
-    text = as_yaml(run(lambda: _one(settings, number)).document)
+    if (remote := reach(url, key, tenant)) is not None:
+        query = {"format": "yaml", "revision": number}
+        text = remote.send("GET", "/declaration", query=query).text
+    else:
+        text = as_yaml(run(lambda: _one(settings, number)).document)
     if output is None:
         typer.echo(text, nl=False)
         return
@@ -124,13 +151,21 @@ async def _one(settings: Settings, number: int | None) -> Revision:
         return latest
 
 
-async def _with_the_one_before(settings: Settings, number: int) -> tuple[Revision, Revision | None]:
+async def _with_its_changes(
+    settings: Settings, number: int
+) -> tuple[Revision, Sequence[DocumentChange]]:
     async with open_state(settings) as state:
-        store = Revisions(state.database)
-        one = await store.get_revision(state.tenant.name, number)
-        if number == 1:
-            return one, None
-        return one, await store.get_revision(state.tenant.name, number - 1)
+        store, tenant = Revisions(state.database), state.tenant.name
+        one = await store.get_revision(tenant, number)
+        before = await store.get_revision(tenant, number - 1) if number > 1 else None
+        return one, document_changes({} if before is None else before.document, one.document)
+
+
+def _asked(remote: Remote, number: int) -> tuple[Revision, Sequence[DocumentChange]]:
+    shown = remote.get(f"/revisions/{number}")
+    document = remote.get("/declaration", revision=number)
+    difference = difference_of(remote.get(f"/revisions/{number}/diff"))
+    return revision_of(shown, document), difference.changes
 
 
 async def _roll_back(settings: Settings, number: int, reason: str) -> Revision:

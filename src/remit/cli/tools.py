@@ -13,6 +13,7 @@ from remit.cli.output import (
     print_table,
     run,
 )
+from remit.cli.remote import KeyFlag, Remote, UrlFlag, reach
 from remit.cli.servers import print_absent, settle
 from remit.cli.subjects import SubjectFlag, find_subject
 from remit.settings import Settings
@@ -20,12 +21,18 @@ from remit.settings import Settings
 
 def tools(
     subject: SubjectFlag,
+    *,
     config: ConfigFlag = None,
     tenant: TenantFlag = None,
+    url: UrlFlag = None,
+    key: KeyFlag = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Show the tools that a caller sees, and what their list costs a model in tokens."""
-    entries, note = run(lambda: _listed(Settings.read(config, tenant=tenant), subject))
+    if (remote := reach(url, key, tenant)) is not None:
+        entries, note = _asked(remote, subject)
+    else:
+        entries, note = run(lambda: _listed(Settings.read(config, tenant=tenant), subject))
     if as_json:
         print_json(entries)
     else:
@@ -36,6 +43,11 @@ def tools(
             typer.echo(f"\n{counted(len(entries), 'tool')}, about {counted(total, 'token')}")
     if note:
         typer.echo(note, err=True)
+
+
+def _asked(remote: Remote, subject: str) -> tuple[list[dict[str, object]], str]:
+    entries: list[dict[str, object]] = remote.all_items("/tools", subject=subject)
+    return entries, str(remote.get("/tools", subject=subject, limit=1)["note"])
 
 
 async def _listed(settings: Settings, subject: str) -> tuple[list[dict[str, object]], str]:

@@ -18,6 +18,7 @@ from remit.cli.output import (
     print_table,
     run,
 )
+from remit.cli.remote import KeyFlag, UrlFlag, reach, segment
 from remit.identity.claims import is_name
 from remit.settings import Settings
 
@@ -29,28 +30,53 @@ NameArgument = Annotated[
 
 
 @users_app.command()
-def disable(name: NameArgument, config: ConfigFlag = None, tenant: TenantFlag = None) -> None:
+def disable(
+    name: NameArgument,
+    config: ConfigFlag = None,
+    tenant: TenantFlag = None,
+    url: UrlFlag = None,
+    key: KeyFlag = None,
+) -> None:
     """Refuse a user's tokens, whoever issued them; in force within 2 seconds."""
     if not is_name(name):
         fail(f"{name[:80]!r} can be no user's name", EXIT_USAGE)
-    run(lambda: _disable(Settings.read(config, tenant=tenant), name))
+    if (remote := reach(url, key, tenant)) is not None:
+        remote.send("POST", f"/users/{segment(name)}/disable")
+    else:
+        run(lambda: _disable(Settings.read(config, tenant=tenant), name))
     typer.echo(f"user {name!r} is disabled; a running gateway refuses it within 2 s")
 
 
 @users_app.command()
-def enable(name: NameArgument, config: ConfigFlag = None, tenant: TenantFlag = None) -> None:
+def enable(
+    name: NameArgument,
+    config: ConfigFlag = None,
+    tenant: TenantFlag = None,
+    url: UrlFlag = None,
+    key: KeyFlag = None,
+) -> None:
     """Accept a disabled user's tokens again."""
-    if not run(lambda: _enable(Settings.read(config, tenant=tenant), name)):
+    if (remote := reach(url, key, tenant)) is not None:
+        remote.send("POST", f"/users/{segment(name)}/enable")
+    elif not run(lambda: _enable(Settings.read(config, tenant=tenant), name)):
         fail(f"user {name!r} is not disabled")
     typer.echo(f"user {name!r} is enabled")
 
 
 @users_app.command("list")
 def list_users(
-    config: ConfigFlag = None, tenant: TenantFlag = None, as_json: JsonFlag = False
+    config: ConfigFlag = None,
+    tenant: TenantFlag = None,
+    url: UrlFlag = None,
+    key: KeyFlag = None,
+    as_json: JsonFlag = False,
 ) -> None:
     """Show every disabled user."""
-    found = run(lambda: _all(Settings.read(config, tenant=tenant)))
+    if (remote := reach(url, key, tenant)) is not None:
+        shown = remote.all_items("/users")
+        found = {one["name"]: datetime.fromisoformat(one["disabled"]) for one in shown}
+    else:
+        found = run(lambda: _all(Settings.read(config, tenant=tenant)))
     entries: list[dict[str, object]] = [
         {"name": name, "disabled": since.isoformat(timespec="seconds")}
         for name, since in found.items()

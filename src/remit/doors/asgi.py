@@ -58,12 +58,14 @@ class Exchange:
         client: Address and port of the other side, or None where there is no such thing.
         server: Address and port that the connection came to.
         started: Whether the answer has begun.
+        granted: Headers of every answer, which let the page that asked read it.
     """
 
     __slots__ = (
         "_receive",
         "_send",
         "client",
+        "granted",
         "headers",
         "lines",
         "method",
@@ -88,6 +90,7 @@ class Exchange:
         self.headers = dict(lines)
         self.repeated = _NONE if len(self.headers) == len(lines) else _repeated(lines)
         self.started = False
+        self.granted: Headers = ()
 
     def text(self, name: bytes) -> str | None:
         """Return a header's value."""
@@ -151,7 +154,8 @@ class Exchange:
 
     async def _start(self, status: int, headers: list[tuple[bytes, bytes]]) -> None:
         self.started = True
-        await self._send({"type": "http.response.start", "status": status, "headers": headers})
+        lines = [*headers, *self.granted]
+        await self._send({"type": "http.response.start", "status": status, "headers": lines})
 
 
 def _too_large() -> HttpRefusal:

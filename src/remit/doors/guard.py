@@ -1,12 +1,13 @@
 """Against web pages that reach for a gateway on the visitor's own machine (DNS rebinding)."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final, Self
 from urllib.parse import urlsplit
 
-from remit.doors.asgi import Exchange, HttpRefusal
+from remit.doors.asgi import Exchange, Headers, HttpRefusal
+from remit.doors.cors import preflight_of, readable_by
 from remit.model.declaration import HttpSettings
 
 _LOOPBACK: Final = re.compile(rb"localhost|127(?:\.[0-9]{1,3}){3}|\[::1\]")
@@ -27,7 +28,7 @@ class Guard:
         self._known: _Known | None = None
 
     def check(self, exchange: Exchange) -> None:
-        """Let the request pass.
+        """Let the request pass; pages of listed origins may read the answer.
 
         Raises:
             HttpRefusal: 421 for a foreign host, 403 for a foreign origin.
@@ -44,6 +45,24 @@ class Guard:
             raise HttpRefusal(
                 403, "pages of this origin may not call; an administrator lists allowed_origins"
             )
+        if origin is not None and origin.lower() in self._current().listed:
+            exchange.granted = readable_by(origin)
+
+    def preflight(self, exchange: Exchange) -> Headers | None:
+        """Return what tells a browser that pages of this origin may call, or None.
+
+        Raises:
+            HttpRefusal: As `check` does.
+        """
+        asked = exchange.headers
+        if exchange.method != "OPTIONS" or b"access-control-request-method" not in asked:
+            return None
+        origin = asked.get(b"origin", b"")
+        if origin.lower() not in self._current().listed:
+            return None
+        self.check(exchange)
+        exchange.granted = ()  # this says it itself
+        return preflight_of(origin, asked.get(b"access-control-request-headers", b""))
 
     def _is_known(self, netloc: bytes) -> bool:
         host = host_name(netloc)
@@ -70,18 +89,24 @@ class _Known:
     made_from: HttpSettings
     public_host: bytes
     origins: frozenset[bytes]
+    listed: frozenset[bytes]
 
     @classmethod
     def of(cls, http: HttpSettings) -> Self:
         public = urlsplit(http.public_url)
         own = {f"{public.scheme}://{public.netloc}"} if public.netloc else set[str]()
+        listed = _as_sent(http.allowed_origins)
         return cls(
             made_from=http,
             public_host=host_name(public.netloc.encode()),
-            origins=frozenset(
-                origin.rstrip("/").lower().encode() for origin in (*http.allowed_origins, *own)
-            ),
+            origins=listed | _as_sent(own),
+            listed=listed,
         )
+
+
+def _as_sent(origins: Iterable[str]) -> frozenset[bytes]:
+    """Return *origins* as browsers send them, lower case."""
+    return frozenset(origin.rstrip("/").lower().encode() for origin in origins)
 
 
 def is_loopback_name(host: bytes) -> bool:

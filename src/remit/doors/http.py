@@ -77,10 +77,13 @@ class Application:
         if scope["type"] == "lifespan":
             await self._live(receive, send)
         elif scope["type"] == "http":
-            if self._api is not None and scope["path"].startswith(API):
+            exchange = Exchange(scope, receive, send)
+            if exchange.method == "OPTIONS" and await self._is_preflight(exchange):
+                return
+            if self._api is not None and exchange.path.startswith(API):
                 await self._api(scope, receive, send)
             else:
-                await self.answer(Exchange(scope, receive, send))
+                await self.answer(exchange)
         else:
             await send({"type": "websocket.close", "code": 1000})
 
@@ -90,6 +93,18 @@ class Application:
             await self._mcp(exchange)
         else:
             await self._other(exchange)
+
+    async def _is_preflight(self, exchange: Exchange) -> bool:
+        """Answer the preflight of a page that may call; anything else is for the doors."""
+        try:
+            headers = self._guard.preflight(exchange)
+        except HttpRefusal:
+            return False  # the door refuses it in its own form
+        if headers is None:
+            return False
+        await exchange.begin(204, headers)
+        await exchange.end()
+        return True
 
     async def _other(self, exchange: Exchange) -> None:
         try:

@@ -236,7 +236,7 @@ class WholeExchange(Exchange):
         self, status: int, body: bytes = b"", *, kind: bytes = JSON, headers: Headers = ()
     ) -> None:
         """Send the whole answer, in one write."""
-        lines = _lines(headers)
+        lines = self._lines(headers)
         if body:
             lines = b"content-type: %b\r\n%b" % (kind, lines)
         self.started = True
@@ -249,7 +249,7 @@ class WholeExchange(Exchange):
     async def begin(self, status: int, headers: Headers) -> None:
         """Begin an answer that comes in parts."""
         self.started = True
-        lines = _lines(headers) + self._last()
+        lines = self._lines(headers) + self._last()
         await self._write(b"%b%btransfer-encoding: chunked\r\n\r\n" % (STATUS_LINE[status], lines))
 
     async def part(self, body: bytes) -> None:
@@ -268,6 +268,9 @@ class WholeExchange(Exchange):
             await flow.drain()
         if not self.disconnected:
             self._protocol.transport.write(data)
+
+    def _lines(self, headers: Headers) -> bytes:
+        return _lines(headers) + _lines(self.granted) if self.granted else _lines(headers)
 
     def _last(self) -> bytes:
         return b"" if self.keep_alive else b"connection: close\r\n"

@@ -175,9 +175,15 @@ class _Edge:
             await send(event)
 
         exchange = Exchange(scope, receive, send_and_note)
+
+        async def send_readable(event: Event) -> None:
+            if event["type"] == "http.response.start":
+                event["headers"] = [*event["headers"], *exchange.granted]
+            await send_and_note(event)
+
         try:
             body = await self._admitted(exchange, scope)
-            await self._app(scope, _replay(body, receive), send_and_note)
+            await self._app(scope, _replay(body, receive), send_readable)
         except RemitError as error:
             status, text, headers = encoded(error, scope["path"])
             if isinstance(error, HttpRefusal):

@@ -11,6 +11,7 @@ from remit.admin.change_record import ChangeRecord
 from remit.admin.editor import Editor
 from remit.admin.keys import KeyStore
 from remit.admin.revisions import RevisionStore
+from remit.admin.tenants import TenantStore
 from remit.model.declaration import Declaration
 from remit.model.events import AuditEvent, AuditQuery
 from remit.model.principals import Principal
@@ -165,6 +166,14 @@ class Tenants(Protocol):
         """Return every tenant, by name."""
         ...
 
+    async def serve_all(self) -> None:
+        """Serve every tenant that there is, one that was just made too.
+
+        Raises:
+            StorageUnavailable: Nobody can say which there are.
+        """
+        ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
@@ -176,6 +185,7 @@ class Services:
     """
 
     tenants: Tenants
+    tenant_store: TenantStore
     keys: KeyStore
     agents: AgentStore
     users: UserStore

@@ -138,7 +138,7 @@ async def roll_back(
             "description": "The document; values of secrets that stand in it in clear are masked.",
             "content": {
                 "application/json": {"schema": {"type": "object"}},
-                "application/yaml": {"schema": {"type": "string"}},
+                "application/yaml": {"schema": {"type": "object"}},
             },
         }
     },

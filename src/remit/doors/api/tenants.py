@@ -1,12 +1,15 @@
 """The tenants of an installation."""
 
-from fastapi import APIRouter
-from pydantic import BaseModel, Field
+from contextlib import suppress
 
-from remit.doors.api.access import ByOperator
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict, Field
+
+from remit.admin.tenants import make_tenant
+from remit.doors.api.access import ByOperator, Reason
 from remit.doors.api.needs import Tenant
 from remit.doors.api.paging import Cursor, Limit, Page, cut
-from remit.errors import NotFound
+from remit.errors import NotFound, StorageUnavailable
 
 router = APIRouter(tags=["tenants"])
 
@@ -24,6 +27,14 @@ class TenantShape(BaseModel):
         return cls(id=tenant.id, name=tenant.key, revision=tenant.policy.revision)
 
 
+class NewTenant(BaseModel):
+    """A tenant to be made; its name is for good."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    name: str
+
+
 @router.get("/tenants", operation_id="tenants.list")
 async def list_tenants(
     by: ByOperator, limit: Limit = 100, cursor: Cursor = None
@@ -37,6 +48,19 @@ async def list_tenants(
         limit=limit,
     )
     return Page(items=[TenantShape.of(tenant) for tenant in page.items], next=page.next)
+
+
+@router.post("/tenants", operation_id="tenants.create", status_code=201)
+async def create_tenant(by: ByOperator, new: NewTenant, reason: Reason = "") -> TenantShape:
+    """Make a tenant, in which nothing is declared yet.
+
+    It is served here when the answer comes, elsewhere within 2 seconds.
+    """
+    async with by.making(reason, name=new.name):
+        made = await make_tenant(by.services.tenant_store, new.name, now=by.services.now())
+    with suppress(StorageUnavailable):  # it is made, and served once the database is back
+        await by.services.tenants.serve_all()
+    return TenantShape(id=made.uuid, name=made.name, revision=0)
 
 
 @router.get("/tenants/{name:path}", operation_id="tenants.get")
