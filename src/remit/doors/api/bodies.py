@@ -6,13 +6,15 @@ spell some things in more ways than the shape shows, and so may a body.
 
 import json
 from collections.abc import Mapping
-from typing import Annotated, Any, Final, cast
+from typing import Annotated, Any, Final, TypeVar, cast
 
 from fastapi import Body
 from pydantic import AfterValidator, BaseModel
 
 from remit.admin.schema import DocumentShape, GrantShape, RoleShape, ServerShape
-from remit.errors import BadCall
+from remit.errors import BadCall, NotFound
+
+T = TypeVar("T")
 
 BODY: Final = "x-remit-body"
 """Names, in a route's `openapi_extra`, the shape of its body."""
@@ -52,6 +54,18 @@ def named(body: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     if not isinstance(name, str) or not name:
         raise BadCall("body.name: say under which name, as a text")
     return name, {key: value for key, value in body.items() if key != "name"}
+
+
+def declared_one(declared: Mapping[str, T], name: str, noun: str) -> T:
+    """Return what is declared under that name.
+
+    Raises:
+        NotFound: Nothing is; the text names what is.
+    """
+    if name not in declared:
+        known = ", ".join(declared) or "none"
+        raise NotFound(f"no {noun} {name[:80]!r} is declared; declared {noun}s: {known}")
+    return declared[name]
 
 
 def schemas() -> dict[str, Schema]:

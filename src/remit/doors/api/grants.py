@@ -18,11 +18,11 @@ from remit.admin.edits import (
 )
 from remit.admin.grant_rules import grant_of
 from remit.admin.schema import GrantShape as GrantEntry
-from remit.doors.api.access import ByAdministrator, Reason
+from remit.doors.api.access import ByAdministrator
 from remit.doors.api.bodies import BODY, JsonObject
-from remit.doors.api.editing import DryRun, EditedShape, edit, expected_revision
+from remit.doors.api.editing import EditedShape, Edits, GuardedEdits
 from remit.doors.api.paging import Cursor, Limit, Page, cut
-from remit.doors.api.preconditions import IfMatch, revision_tag
+from remit.doors.api.preconditions import revision_tag
 
 router = APIRouter(tags=["grants"])
 
@@ -78,59 +78,30 @@ async def get_one(by: ByAdministrator, grant: str, response: Response) -> GrantS
     "/grants", operation_id="grants.create", status_code=201, openapi_extra={BODY: "Grant"}
 )
 async def create_grant(
-    by: ByAdministrator,
     body: JsonObject,
-    response: Response,
-    dry_run: DryRun = False,
-    reason: Reason = "",
+    edits: Edits,
 ) -> EditedShape:
     """Declare a grant; `name` of the answer is its id."""
     number = grant_id(spelled_grant(body))
-    return await edit(by, add_grant(body), number, response, reason=reason, dry_run=dry_run)
+    return await edits.make(add_grant(body), number)
 
 
 @router.put("/grants/{grant}", operation_id="grants.replace", openapi_extra={BODY: "Grant"})
 async def replace_one(
-    by: ByAdministrator,
     grant: str,
     body: JsonObject,
-    response: Response,
-    *,
-    if_match: IfMatch = None,
-    dry_run: DryRun = False,
-    reason: Reason = "",
+    edits: GuardedEdits,
 ) -> EditedShape:
     """Make a grant another one; `name` of the answer is its new id."""
-    expected = await expected_revision(by, if_match)
-    return await edit(
-        by,
-        replace_grant(grant, body),
-        grant_id(spelled_grant(body)),
-        response,
-        reason=reason,
-        dry_run=dry_run,
-        expected=expected,
-    )
+    seen = await edits.seen()
+    return await seen.make(replace_grant(grant, body), grant_id(spelled_grant(body)))
 
 
 @router.delete("/grants/{grant}", operation_id="grants.remove")
 async def remove_one(
-    by: ByAdministrator,
     grant: str,
-    response: Response,
-    *,
-    if_match: IfMatch = None,
-    dry_run: DryRun = False,
-    reason: Reason = "",
+    edits: GuardedEdits,
 ) -> EditedShape:
     """Take a grant out."""
-    expected = await expected_revision(by, if_match)
-    return await edit(
-        by,
-        remove_grant(grant),
-        grant,
-        response,
-        reason=reason,
-        dry_run=dry_run,
-        expected=expected,
-    )
+    seen = await edits.seen()
+    return await seen.make(remove_grant(grant), grant)

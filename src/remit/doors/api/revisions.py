@@ -11,18 +11,17 @@ from remit.admin.edits import become
 from remit.admin.masking import masked
 from remit.admin.plans import Difference, difference_between
 from remit.admin.revisions import as_yaml, parse_revision
-from remit.doors.api.access import ByAdministrator, Reason
+from remit.doors.api.access import ByAdministrator
 from remit.doors.api.bodies import BODY, JsonObject
 from remit.doors.api.editing import (
     AuthorityChangeShape,
     DocumentChangeShape,
-    DryRun,
     EditedShape,
-    edit,
-    expected_revision,
+    Edits,
+    GuardedEdits,
 )
 from remit.doors.api.paging import Cursor, Limit, Page, cut
-from remit.doors.api.preconditions import IfMatch, revision_tag
+from remit.doors.api.preconditions import revision_tag
 from remit.model.revisions import Revision
 
 router = APIRouter(tags=["revisions"])
@@ -111,21 +110,16 @@ async def diff(
 
 @router.post("/revisions/{number}/rollback", operation_id="revisions.rollback")
 async def roll_back(
-    by: ByAdministrator,
     number: Number,
-    response: Response,
-    dry_run: DryRun = False,
-    reason: Reason = "",
+    edits: Edits,
 ) -> EditedShape:
     """Make what a revision says the current revision again, as a new one."""
+    by = edits.by
     old = await by.services.revisions.get_revision(by.tenant.key, number)
-    return await edit(
-        by,
+    return await edits.make(
         lambda _: old.document,
         f"revision {number}",
-        response,
-        reason=reason or f"rollback to revision {number}",
-        dry_run=dry_run,
+        otherwise=f"rollback to revision {number}",
     )
 
 
@@ -166,25 +160,12 @@ async def export(
 
 @router.put("/declaration", operation_id="declaration.apply", openapi_extra={BODY: "Declaration"})
 async def apply(
-    by: ByAdministrator,
     document: JsonObject,
-    response: Response,
-    *,
-    if_match: IfMatch = None,
-    dry_run: DryRun = False,
-    reason: Reason = "",
+    edits: GuardedEdits,
 ) -> EditedShape:
     """Make a whole document the declaration; one that is not valid changes nothing."""
-    expected = await expected_revision(by, if_match)
-    return await edit(
-        by,
-        become(document),
-        "declaration",
-        response,
-        reason=reason,
-        dry_run=dry_run,
-        expected=expected,
-    )
+    seen = await edits.seen()
+    return await seen.make(become(document), "declaration")
 
 
 def _place(revision: Revision) -> str:

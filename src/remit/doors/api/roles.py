@@ -6,12 +6,11 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
 from remit.admin.edits import Kind, add, merge, remove, replace
-from remit.doors.api.access import ByAdministrator, Reason
-from remit.doors.api.bodies import BODY, JsonObject, named
-from remit.doors.api.editing import DryRun, EditedShape, edit, expected_revision
+from remit.doors.api.access import ByAdministrator
+from remit.doors.api.bodies import BODY, JsonObject, declared_one, named
+from remit.doors.api.editing import EditedShape, Edits, GuardedEdits
 from remit.doors.api.paging import Cursor, Limit, Page, cut
-from remit.doors.api.preconditions import IfMatch, revision_tag
-from remit.errors import NotFound
+from remit.doors.api.preconditions import revision_tag
 from remit.model.roles import Role
 
 router = APIRouter(tags=["roles"])
@@ -58,76 +57,50 @@ async def list_roles(
 @router.get("/roles/{name:path}", operation_id="roles.get")
 async def get_role(by: ByAdministrator, name: str, response: Response) -> RoleShape:
     """Show one role."""
-    declared = by.tenant.policy.declaration.roles
-    if name not in declared:
-        known = ", ".join(declared) or "none"
-        raise NotFound(f"no role {name[:80]!r} is declared; declared roles: {known}")
+    role = declared_one(by.tenant.policy.declaration.roles, name, "role")
     response.headers["ETag"] = revision_tag(by.tenant.policy.revision)
-    return RoleShape.of(declared[name])
+    return RoleShape.of(role)
 
 
 @router.post(
     "/roles", operation_id="roles.create", status_code=201, openapi_extra={BODY: "NewRole"}
 )
 async def create_role(
-    by: ByAdministrator,
     body: JsonObject,
-    response: Response,
-    dry_run: DryRun = False,
-    reason: Reason = "",
+    edits: Edits,
 ) -> EditedShape:
     """Declare a role: `name`, and what stands below that name in a `remit.yaml`."""
     name, entry = named(body)
-    return await edit(
-        by, add(Kind.ROLE, name, entry), name, response, reason=reason, dry_run=dry_run
-    )
+    return await edits.make(add(Kind.ROLE, name, entry), name)
 
 
 @router.put("/roles/{name:path}", operation_id="roles.replace", openapi_extra={BODY: "Role"})
 async def replace_role(
-    by: ByAdministrator,
     name: str,
     body: JsonObject,
-    response: Response,
-    *,
-    if_match: IfMatch = None,
-    dry_run: DryRun = False,
-    reason: Reason = "",
+    edits: GuardedEdits,
 ) -> EditedShape:
     """Make a declared role another one."""
-    expected = await expected_revision(by, if_match)
-    change = replace(Kind.ROLE, name, body)
-    return await edit(by, change, name, response, reason=reason, dry_run=dry_run, expected=expected)
+    seen = await edits.seen()
+    return await seen.make(replace(Kind.ROLE, name, body), name)
 
 
 @router.patch("/roles/{name:path}", operation_id="roles.change", openapi_extra={BODY: "Role"})
 async def change_role(
-    by: ByAdministrator,
     name: str,
     body: JsonObject,
-    response: Response,
-    *,
-    if_match: IfMatch = None,
-    dry_run: DryRun = False,
-    reason: Reason = "",
+    edits: GuardedEdits,
 ) -> EditedShape:
     """Change what is sent and leave the rest; null takes a key away (RFC 7396)."""
-    expected = await expected_revision(by, if_match)
-    change = merge(Kind.ROLE, name, body)
-    return await edit(by, change, name, response, reason=reason, dry_run=dry_run, expected=expected)
+    seen = await edits.seen()
+    return await seen.make(merge(Kind.ROLE, name, body), name)
 
 
 @router.delete("/roles/{name:path}", operation_id="roles.remove")
 async def remove_role(
-    by: ByAdministrator,
     name: str,
-    response: Response,
-    *,
-    if_match: IfMatch = None,
-    dry_run: DryRun = False,
-    reason: Reason = "",
+    edits: GuardedEdits,
 ) -> EditedShape:
     """Declare a role no more; keys in it then can nothing by it."""
-    expected = await expected_revision(by, if_match)
-    change = remove(Kind.ROLE, name)
-    return await edit(by, change, name, response, reason=reason, dry_run=dry_run, expected=expected)
+    seen = await edits.seen()
+    return await seen.make(remove(Kind.ROLE, name), name)

@@ -8,11 +8,10 @@ from pydantic import BaseModel, Field
 from remit.admin.edits import Kind, add, get_entry, merge, remove, replace, switch_server
 from remit.admin.masking import masked_server
 from remit.doors.api.access import Administrator, ByAdministrator, Reason
-from remit.doors.api.bodies import BODY, JsonObject, named
-from remit.doors.api.editing import DryRun, EditedShape, edit, expected_revision
+from remit.doors.api.bodies import BODY, JsonObject, declared_one, named
+from remit.doors.api.editing import EditedShape, Edits, GuardedEdits
 from remit.doors.api.paging import Cursor, Limit, Page, cut
-from remit.doors.api.preconditions import IfMatch, revision_tag
-from remit.errors import NotFound
+from remit.doors.api.preconditions import revision_tag
 from remit.model.servers import ServerConfig, ServerStatus, ServerTrial
 
 router = APIRouter(tags=["servers"])
@@ -109,93 +108,62 @@ async def get_server(by: ByAdministrator, name: str, response: Response) -> Decl
     "/servers", operation_id="servers.create", status_code=201, openapi_extra={BODY: "NewServer"}
 )
 async def create_server(
-    by: ByAdministrator,
     body: JsonObject,
-    response: Response,
-    dry_run: DryRun = False,
-    reason: Reason = "",
+    edits: Edits,
 ) -> EditedShape:
     """Declare a server: `name`, and what stands below that name in a `remit.yaml`."""
     name, entry = named(body)
-    return await edit(
-        by, add(Kind.SERVER, name, entry), name, response, reason=reason, dry_run=dry_run
-    )
+    return await edits.make(add(Kind.SERVER, name, entry), name)
 
 
 @router.put("/servers/{name:path}", operation_id="servers.replace", openapi_extra={BODY: "Server"})
 async def replace_server(
-    by: ByAdministrator,
     name: str,
     body: JsonObject,
-    response: Response,
-    *,
-    if_match: IfMatch = None,
-    dry_run: DryRun = False,
-    reason: Reason = "",
+    edits: GuardedEdits,
 ) -> EditedShape:
     """Make a declared server another one; masked secrets that are sent back keep their values."""
-    expected = await expected_revision(by, if_match)
-    change = replace(Kind.SERVER, name, body)
-    return await edit(by, change, name, response, reason=reason, dry_run=dry_run, expected=expected)
+    seen = await edits.seen()
+    return await seen.make(replace(Kind.SERVER, name, body), name)
 
 
 @router.patch("/servers/{name:path}", operation_id="servers.change", openapi_extra={BODY: "Server"})
 async def change_server(
-    by: ByAdministrator,
     name: str,
     body: JsonObject,
-    response: Response,
-    *,
-    if_match: IfMatch = None,
-    dry_run: DryRun = False,
-    reason: Reason = "",
+    edits: GuardedEdits,
 ) -> EditedShape:
     """Change what is sent and leave the rest; null takes a key away (RFC 7396)."""
-    expected = await expected_revision(by, if_match)
-    change = merge(Kind.SERVER, name, body)
-    return await edit(by, change, name, response, reason=reason, dry_run=dry_run, expected=expected)
+    seen = await edits.seen()
+    return await seen.make(merge(Kind.SERVER, name, body), name)
 
 
 @router.delete("/servers/{name:path}", operation_id="servers.remove")
 async def remove_server(
-    by: ByAdministrator,
     name: str,
-    response: Response,
-    *,
-    if_match: IfMatch = None,
-    dry_run: DryRun = False,
-    reason: Reason = "",
+    edits: GuardedEdits,
 ) -> EditedShape:
     """Declare a server no more; calls under way may end."""
-    expected = await expected_revision(by, if_match)
-    change = remove(Kind.SERVER, name)
-    return await edit(by, change, name, response, reason=reason, dry_run=dry_run, expected=expected)
+    seen = await edits.seen()
+    return await seen.make(remove(Kind.SERVER, name), name)
 
 
 @router.post("/servers/{name:path}/enable", operation_id="servers.enable")
 async def enable_server(
-    by: ByAdministrator,
     name: str,
-    response: Response,
-    dry_run: DryRun = False,
-    reason: Reason = "",
+    edits: Edits,
 ) -> EditedShape:
     """Start a server that was disabled."""
-    change = switch_server(name, enabled=True)
-    return await edit(by, change, name, response, reason=reason, dry_run=dry_run)
+    return await edits.make(switch_server(name, enabled=True), name)
 
 
 @router.post("/servers/{name:path}/disable", operation_id="servers.disable")
 async def disable_server(
-    by: ByAdministrator,
     name: str,
-    response: Response,
-    dry_run: DryRun = False,
-    reason: Reason = "",
+    edits: Edits,
 ) -> EditedShape:
     """Stop a server, and keep what is declared of it."""
-    change = switch_server(name, enabled=False)
-    return await edit(by, change, name, response, reason=reason, dry_run=dry_run)
+    return await edits.make(switch_server(name, enabled=False), name)
 
 
 @router.post("/servers/{name:path}/test", operation_id="servers.test")
@@ -226,9 +194,6 @@ def shown_server(by: Administrator, name: str) -> ServerShape:
     Raises:
         NotFound: It is not declared; the text names those that are.
     """
-    declared = by.tenant.policy.declaration.servers
-    if name not in declared:
-        known = ", ".join(declared) or "none"
-        raise NotFound(f"no server {name[:80]!r} is declared; declared servers: {known}")
+    config = declared_one(by.tenant.policy.declaration.servers, name, "server")
     statuses = {status.name: status for status in by.tenant.servers.statuses()}
-    return ServerShape.of(declared[name], statuses.get(name))
+    return ServerShape.of(config, statuses.get(name))
