@@ -30,6 +30,7 @@ from remit.doors.api import (
 )
 from remit.doors.api import tenants as tenants_routes
 from remit.doors.api import users as users_routes
+from remit.doors.api.access import rule_of
 from remit.doors.api.needs import Services
 from remit.doors.api.openapi import OPENAPI, PREFIX, document_of, path_of
 from remit.doors.api.problems import (
@@ -96,7 +97,7 @@ def build_routes(routers: Sequence[APIRouter] = ROUTERS) -> "Routes":
         TypeError: One has no rule for who may use it.
     """
     app = Routes(routers)
-    app.openapi()
+    app.require_rules()
     return app
 
 
@@ -125,8 +126,17 @@ class Routes(FastAPI):
         for router in routers:
             self.include_router(router, prefix=path_of(router.prefix).removesuffix(router.prefix))
 
+    def require_rules(self) -> None:
+        """Let only routes with a rule be served.
+
+        Raises:
+            TypeError: One has none, or several.
+        """
+        for route in self._declared:
+            rule_of(route)
+
     def openapi(self) -> dict[str, Any]:
-        """Return the OpenAPI document."""
+        """Return the OpenAPI document, made when it is first asked for."""
         if self.openapi_schema is None:
             self.openapi_schema = document_of(self._declared, self.routes)
         return self.openapi_schema
