@@ -1,7 +1,7 @@
 """`remit keys`: credentials for callers."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -187,14 +187,7 @@ class _Purpose:
 
     def to_json(self) -> dict[str, object]:
         """Return the body that asks a gateway for such a key."""
-        return {
-            "role": self.role,
-            "user_role": self.user_role,
-            "service": self.service,
-            "queries": list(self.queries),
-            "agent": self.agent,
-            "admin": self.admin,
-        }
+        return asdict(self)
 
     def check(self) -> None:
         """Leave with status 2 when the flags do not go together."""
@@ -277,7 +270,7 @@ def _entry(key: Key) -> dict[str, object]:
         "queries": list(key.queries),
         "agent": key.agent or None,
         "admin": key.admin,
-        "state": _state(key, datetime.now(UTC)),
+        "state": key.state_at(datetime.now(UTC)),
         "created": _shown(key.created),
         "expires": _shown(key.expires),
         "revoked": _shown(key.revoked),
@@ -295,12 +288,6 @@ def _purpose_of(key: Key) -> str:
         *(["administration"] if key.admin else []),
     ]
     return ", ".join(parts)
-
-
-def _state(key: Key, now: datetime) -> str:
-    if key.holds_at(now):
-        return "ending" if key.revoked else "holds"
-    return "revoked" if key.revoked and key.revoked <= now else "expired"
 
 
 def _shown(moment: datetime | None) -> str | None:

@@ -2,8 +2,12 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
 
 from remit.model.principals import UserRole
+
+KeyState = Literal["holds", "ending", "revoked", "expired"]
+"""Where a key stands; `ending` is one whose end was ordered and that has a while left."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,3 +47,9 @@ class Key:
     def holds_at(self, now: datetime) -> bool:
         """Whether the key may be used at *now*."""
         return all(end is None or now < end for end in (self.expires, self.revoked))
+
+    def state_at(self, now: datetime) -> KeyState:
+        """Return where the key stands at *now*."""
+        if self.holds_at(now):
+            return "ending" if self.revoked else "holds"
+        return "revoked" if self.revoked and self.revoked <= now else "expired"

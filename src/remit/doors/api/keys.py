@@ -1,7 +1,7 @@
 """API keys: made, shown without their secret, rotated, revoked."""
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
@@ -12,7 +12,7 @@ from remit.doors.api.access import Administrator, ByAdministrator, Reason
 from remit.doors.api.paging import Cursor, Limit, Page, cut
 from remit.doors.api.preconditions import tag_of
 from remit.errors import NotFound
-from remit.model.keys import Key
+from remit.model.keys import Key, KeyState
 from remit.model.principals import UserRole
 
 router = APIRouter(tags=["keys"])
@@ -28,7 +28,7 @@ class KeyShape(BaseModel):
 
     id: str = Field(description="The public part of `rmt_<id>_<secret>`.")
     name: str
-    state: Literal["holds", "ending", "revoked", "expired"]
+    state: KeyState
     roles: list[str]
     user_roles: list[UserRole]
     service: bool
@@ -46,7 +46,7 @@ class KeyShape(BaseModel):
         return cls(
             id=key.id,
             name=key.name,
-            state=_state(key, now),
+            state=key.state_at(now),
             roles=list(key.roles),
             user_roles=list(key.user_roles),
             service=key.service,
@@ -169,9 +169,3 @@ async def _shown(by: Administrator, name: str) -> KeyShape:
 
 def _place(key: Key) -> str:
     return f"{key.created.isoformat(timespec='microseconds')} {key.id}"
-
-
-def _state(key: Key, now: datetime) -> Literal["holds", "ending", "revoked", "expired"]:
-    if key.holds_at(now):
-        return "ending" if key.revoked else "holds"
-    return "revoked" if key.revoked and key.revoked <= now else "expired"
