@@ -32,6 +32,7 @@ class Eras:
     """Both protocol eras of one tenant's door."""
 
     uuid: str
+    door: McpDoor
     modern: ModernEra
     legacy: LegacyEra
 
@@ -56,7 +57,6 @@ class TenantDoors:
         self._disconnects = disconnects
         self._tasks = anyio.create_task_group()
         self._eras: dict[str, Eras] = {}
-        self._doors: list[McpDoor] = []
         self._is_stopping = False
 
     def get(self, tenant: str) -> Eras | None:
@@ -76,8 +76,8 @@ class TenantDoors:
     def close(self) -> None:
         """End all streams, and let none begin."""
         self._is_stopping = True
-        for door in self._doors:
-            door.changes.close()
+        for eras in self._eras.values():
+            eras.door.changes.close()
 
     def _open(self, tenant: str) -> Eras | None:
         found = self._find(tenant)
@@ -85,10 +85,10 @@ class TenantDoors:
             return None
         eras = self._eras[tenant] = Eras(
             uuid=found.uuid,
+            door=found.door,
             modern=ModernEra(found.door, found.mirrored, self._disconnects),
             legacy=LegacyEra(found.door, self._sessions),
         )
-        self._doors.append(found.door)
         if self._is_stopping:
             found.door.changes.close()
         else:
