@@ -4,14 +4,12 @@ import csv
 import io
 import json
 import sqlite3
-from collections.abc import Generator
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
 import anyio
 import pytest
-import structlog
 import typer.testing
 
 from remit.admin.audit_rows import PAGE
@@ -22,13 +20,6 @@ from remit.storage.events import insert_events
 from remit.testing.fakes import sample_event
 
 MANY = PAGE * 2 + 7
-
-
-@pytest.fixture(autouse=True)
-def loggers() -> Generator[None]:
-    """Undo what a command sets up for its own process."""
-    yield
-    structlog.reset_defaults()
 
 
 @pytest.fixture

@@ -1,11 +1,9 @@
 """How the commands about callers are used, and misused: one line and a status, no traceback."""
 
 import json
-from collections.abc import Generator
 from pathlib import Path
 
 import pytest
-import structlog
 import typer.testing
 
 from remit.cli.main import app
@@ -14,13 +12,6 @@ DOCUMENT = """\
 mcp_servers: {tools: {url: "https://tools.example.test/mcp"}}
 roles: {worker: {allow: ["tools/*"]}}
 """
-
-
-@pytest.fixture(autouse=True)
-def loggers() -> Generator[None]:
-    """Undo what a command sets up for its own process."""
-    yield
-    structlog.reset_defaults()
 
 
 @pytest.fixture

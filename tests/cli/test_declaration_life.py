@@ -2,12 +2,10 @@
 
 import json
 import shutil
-from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import structlog
 import typer.testing
 
 from remit.cli.main import app
@@ -21,13 +19,6 @@ roles:
   dev:
     tools: {git: [git_log, git_status]}
 """
-
-
-@pytest.fixture(autouse=True)
-def loggers() -> Generator[None]:
-    """Undo what a command sets up for its own process."""
-    yield
-    structlog.reset_defaults()
 
 
 @pytest.fixture

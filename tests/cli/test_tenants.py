@@ -1,12 +1,10 @@
 """`remit tenants`, and `--tenant` of everything else: what is of one tenant is of no other."""
 
 import json
-from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import structlog
 import typer.testing
 
 from remit.cli.main import app
@@ -20,13 +18,6 @@ roles:
     tools: {git: [git_log, git_status]}
 """
 ACME = FILE.replace("git_log, git_status", "git_diff")
-
-
-@pytest.fixture(autouse=True)
-def loggers() -> Generator[None]:
-    """Undo what a command sets up for its own process."""
-    yield
-    structlog.reset_defaults()
 
 
 @pytest.fixture
