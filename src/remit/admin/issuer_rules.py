@@ -8,17 +8,8 @@ from remit.admin.complaints import Complaints, Location
 from remit.admin.schema import JwtShape
 from remit.admin.spelling import nearest
 from remit.errors import Problem
-from remit.model.grants import JwtIssuer
+from remit.model.grants import PUBLIC_KEY_ALGORITHMS, SECRET_ALGORITHMS, JwtIssuer
 from remit.model.principals import UserRole
-
-PUBLIC_KEY_ALGORITHMS = (
-    *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
-    *("ES256", "ES384", "ES512", "EdDSA", "Ed25519"),
-)
-"""What an issuer with public keys may sign with."""
-
-SECRET_ALGORITHMS = ("HS256",)
-"""What an issuer may sign with whose secret we hold too, and nobody else."""
 
 _SCOPE = re.compile(r"[\x21\x23-\x5B\x5D-\x7E]+")  # RFC 6749 §3.3
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

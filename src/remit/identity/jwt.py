@@ -21,19 +21,10 @@ from remit.identity.claims import principal_from, scopes_of
 from remit.identity.jwks import REFRESH_EVERY, Keys, KeySource, VerificationKey
 from remit.identity.jwks_fetch import FileKeys, UrlKeys
 from remit.identity.tokens import CredentialRefused, Token, is_signed, read_token
-from remit.model.grants import JwtIssuer
+from remit.model.grants import PUBLIC_KEY_ALGORITHMS, SECRET_ALGORITHMS, JwtIssuer
 from remit.model.principals import Principal
 
 log = structlog.get_logger(__name__)
-
-ASYMMETRIC: Final = (
-    "RS256", "RS384", "RS512", "PS256", "PS384", "PS512",
-    "ES256", "ES384", "ES512", "EdDSA", "Ed25519",
-)  # fmt: skip
-"""Algorithms that an issuer with public keys may use; all of them unless it lists some."""
-
-WITH_SECRET: Final = ("HS256",)
-"""The algorithms of an issuer with a secret, and only of such a one."""
 
 LEAST_SECRET: Final = 32
 """Bytes of a secret (RFC 7518 §3.2)."""
@@ -115,7 +106,7 @@ class _Trusted:
     def __init__(self, issuer: JwtIssuer, source: Source) -> None:
         self.issuer = issuer
         self.source = source
-        allowed = WITH_SECRET if issuer.secret_env else ASYMMETRIC
+        allowed = SECRET_ALGORITHMS if issuer.secret_env else PUBLIC_KEY_ALGORITHMS
         self.algorithms = tuple(a for a in issuer.algorithms or allowed if a in allowed)
 
 

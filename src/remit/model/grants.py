@@ -2,9 +2,18 @@
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import Final, Literal
 
 from remit.model.principals import AgentType
+
+PUBLIC_KEY_ALGORITHMS: Final = (
+    "RS256", "RS384", "RS512", "PS256", "PS384", "PS512",
+    "ES256", "ES384", "ES512", "EdDSA", "Ed25519",
+)  # fmt: skip
+"""What an issuer with public keys may sign with; all of them unless it lists some."""
+
+SECRET_ALGORITHMS: Final = ("HS256",)
+"""What an issuer may sign with whose secret we hold too, and nobody else."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
