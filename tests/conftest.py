@@ -5,6 +5,7 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
+import structlog
 from hypothesis import HealthCheck, settings
 
 from remit.testing.services import Postgres, open_postgres, postgres_programs
@@ -25,6 +26,13 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
+
+
+@pytest.fixture(autouse=True)
+def loggers() -> Generator[None]:
+    """Undo what a command that ran in this process set up for its own."""
+    yield
+    structlog.reset_defaults()
 
 
 @pytest.fixture(scope="session")
