@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+import sqlite3
+from contextlib import closing
 
 import pytest
 from tests.api.operations import EXAMPLES
@@ -59,12 +61,41 @@ def test_the_record_holds(api: Api) -> None:
 
 @pytest.mark.parametrize(
     "query",
-    [{"since": "yesterday"}, {"since": "2026-11-28"}, {"until": "12"}, {"outcome": "fine"}],
+    [
+        {"since": "yesterday"},
+        {"since": "2026-11-28"},
+        {"since": "0001-01-01T00:00:00+14:00"},
+        {"until": "9999-12-31T23:59:59-14:00"},
+        {"until": "12"},
+        {"outcome": "fine"},
+    ],
     ids=str,
 )
 def test_a_filter_that_means_nothing_is_refused(api: Api, query: dict[str, str]) -> None:
     assert api.send("GET", "/audit", params=query).status_code == 422
     assert api.send("GET", "/audit/export", params=query).status_code == 422
+
+
+def test_a_marker_that_does_not_hold_is_reported(api: Api) -> None:
+    with closing(sqlite3.connect(api.folder / ".remit" / "remit.db", timeout=30)) as database:
+        database.execute("INSERT INTO audit_cuts VALUES ('default', 1, 3, 'a.b.c')")
+        database.commit()
+        try:
+            report = api.get("/audit/verify")
+        finally:
+            database.execute("DELETE FROM audit_cuts")
+            database.commit()
+
+    assert (report["ok"], report["broken"]["kind"]) == (False, "marker")
+
+
+def test_a_reason_is_kept_without_the_secret_in_it(api: Api) -> None:
+    reason = "rotated, password=hunter2hunter2 was shared"
+    made = api.send("POST", "/roles", body={"name": "brief"}, params={"reason": reason}).json()
+
+    kept = api.get(f"/revisions/{made['revision']}")["reason"]
+
+    assert kept == "rotated, password=[redacted] was shared"
 
 
 def test_no_answer_but_the_one_that_makes_a_key_holds_a_secret(api: Api) -> None:

@@ -191,6 +191,34 @@ async def test_a_row_by_another_hand_is_named(ten_rows: Database) -> None:
     assert await _first_break(ten_rows) == ("added", 10, 10)
 
 
+@pytest.mark.parametrize("place", [0, -7], ids=str)
+async def test_a_row_that_is_put_before_the_first_is_named(ten_rows: Database, place: int) -> None:
+    columns = ", ".join(name for name in FIELDS if name != "id")
+    await _tamper(
+        ten_rows,
+        f"INSERT INTO audit_events (seq, id, {columns})"  # noqa: S608 - our own names
+        f" SELECT {place}, '{sample_event(99).id}', {columns} FROM audit_events WHERE seq = 5",
+    )
+
+    assert await _first_break(ten_rows) == ("added", 1, place)
+
+
+@pytest.mark.parametrize("damage", ["time = 'noon'", "link = 'five'"])
+async def test_a_row_that_cannot_be_read_is_named(tmp_path: Path, damage: str) -> None:
+    async with open_database(default_url(tmp_path)) as database:
+        await _insert(database, [sample_event(number) for number in range(1, 11)])
+        # SQLite alone: PostgreSQL takes no such value
+        await _tamper(database, f"UPDATE audit_events SET {damage} WHERE seq = 5")  # noqa: S608
+
+        report = await verify_chain(database, "default", NoKeys())
+
+    assert report.rows == 4
+    assert report.broken is not None
+    broken = report.broken
+    assert (broken.kind, broken.link, broken.seq) == ("changed", 5, 5)
+    assert broken.id == sample_event(5).id
+
+
 async def test_a_row_added_at_the_end_with_a_fitting_hash_is_named(ten_rows: Database) -> None:
     await _tamper(ten_rows, "UPDATE audit_chain SET length = 9")
 

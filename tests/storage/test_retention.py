@@ -14,9 +14,9 @@ from remit.errors import Conflict, StartupError
 from remit.identity.record_keys import RecordKeys, make_record_key
 from remit.model.retention import Retention
 from remit.storage.audit import open_audit
-from remit.storage.chain import ChainReport
+from remit.storage.chain import FIELDS, ChainReport
 from remit.storage.cuts import NoKeys
-from remit.storage.database import Database
+from remit.storage.database import Database, default_url, open_database
 from remit.storage.events import insert_events
 from remit.storage.retention import BATCH, prune
 from remit.storage.verify import verify_chain
@@ -157,6 +157,41 @@ async def test_rows_that_do_not_hold_are_not_removed(database: Database, keys: R
     report = await _verify(database, keys)
     assert report.broken is not None
     assert (report.broken.link, report.cuts) == (7, ())
+
+
+async def test_a_young_row_by_another_hand_does_not_take_the_others_with_it(
+    database: Database, keys: RecordKeys
+) -> None:
+    await _insert(database, 1, 11)
+    columns = ", ".join(name for name in FIELDS if name != "id")
+    await _tamper(
+        database,
+        f"INSERT INTO audit_events (seq, id, {columns})"  # noqa: S608 - our own names
+        f" SELECT -1, '{sample_event(99).id}', {columns} FROM audit_events WHERE seq = 10",
+    )
+
+    with pytest.raises(Conflict, match="does not hold at row -1"):
+        await prune(
+            database,
+            Retention(days=36500),
+            signer=keys,
+            tenant="default",
+            author="ann",
+            now=NOON,
+        )
+
+    async with database.reading() as connection:
+        left = (await connection.execute(text("SELECT count(*) FROM audit_events"))).scalar_one()
+    assert left == 11
+
+
+async def test_rows_that_cannot_be_read_are_not_removed(tmp_path: Path, keys: RecordKeys) -> None:
+    async with open_database(default_url(tmp_path)) as database:  # PostgreSQL takes no such value
+        await _insert(database, 1, 11)
+        await _tamper(database, "UPDATE audit_events SET time = 'noon' WHERE seq = 3")
+
+        with pytest.raises(Conflict, match="a row cannot be read"):
+            await _prune(database, keys, 5)
 
 
 async def test_two_who_prune_at_once_and_one_who_verifies_do_not_disturb_each_other(

@@ -26,7 +26,7 @@ from remit.admin.check import check_declaration
 from remit.admin.declaration import Loaded, parse_document
 from remit.admin.edits import Document, Edit
 from remit.admin.revisions import RevisionStore, parse_revision
-from remit.calls.redact import redacted_text
+from remit.calls.redact import recorded_text
 from remit.errors import BadCall, DeclarationError, Outdated, Problem, StorageUnavailable
 from remit.model.declaration import Declaration
 from remit.model.revisions import Revision
@@ -220,7 +220,7 @@ def checked_reason(text: str) -> str:
     reason = text.strip()
     if not reason or len(reason) > LONGEST_REASON or not reason.isprintable():
         raise BadCall(f"say why in one line of up to {LONGEST_REASON} characters")
-    return redacted_text(reason)
+    return recorded_text(reason, LONGEST_REASON)
 
 
 def _base(latest: Revision | None) -> _Base:

@@ -11,6 +11,7 @@ from remit.doors.cors import preflight_of, readable_by
 from remit.model.declaration import HttpSettings
 
 _LOOPBACK: Final = re.compile(rb"localhost|127(?:\.[0-9]{1,3}){3}|\[::1\]")
+_NETLOC: Final = re.compile(rb"(\[[^\]@]*\]|[^:@\[\]]*)(?::[0-9]*)?")
 
 
 class Guard:
@@ -115,7 +116,9 @@ def is_loopback_name(host: bytes) -> bool:
 
 
 def host_name(netloc: bytes) -> bytes:
-    """Return the host without its port, lower case; an IPv6 address keeps its brackets."""
-    if netloc.startswith(b"["):
-        return netloc.partition(b"]")[0] + b"]"
-    return netloc.partition(b":")[0].lower()
+    """Return the host without its port, lower case; an IPv6 address keeps its brackets.
+
+    Nothing for what is more than host and port: `localhost:80@elsewhere` is elsewhere.
+    """
+    found = _NETLOC.fullmatch(netloc)
+    return found[1].lower() if found else b""

@@ -136,14 +136,16 @@ async def save_heads(connection: AsyncConnection, heads: Mapping[str, Head]) -> 
     )
 
 
-def chained_rows(tenant: str, *, after: int) -> Select[Any]:
-    """Return the query of the rows of *tenant* with a `seq` above *after*, in their order."""
+def chained_rows(tenant: str, *, after: int | None = None) -> Select[Any]:
+    """Return the query of the rows of *tenant*, in their order.
+
+    Args:
+        tenant: Whose.
+        after: Those with a `seq` above it; without it all, also below 0, where another hand put it.
+    """
     columns = [audit_events.c[name] for name in ("seq", "link", "hash", *FIELDS)]
-    return (
-        select(*columns)
-        .where(audit_events.c.tenant == tenant, audit_events.c.seq > after)
-        .order_by(audit_events.c.seq)
-    )
+    rows = select(*columns).where(audit_events.c.tenant == tenant).order_by(audit_events.c.seq)
+    return rows if after is None else rows.where(audit_events.c.seq > after)
 
 
 def fits(before: Head, row: Row[Any]) -> bool:

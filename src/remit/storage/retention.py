@@ -78,7 +78,7 @@ async def _target(
             .limit(1)
         )
         first = (await connection.execute(young)).scalar_one_or_none()
-        target = max(target, length if first is None else first - 1)
+        target = max(target, first - 1 if isinstance(first, int) else length)
     return target
 
 
@@ -95,8 +95,14 @@ async def _remove_some(
     except ForgedCut as forged:
         raise Conflict(f"nothing more is removed from the record: {forged}") from forged
     head = Head() if not cuts else Head(length=cuts[-1].cut.link, hash=cuts[-1].cut.hash)
-    query = chained_rows(words.tenant, after=0).limit(min(BATCH, max(0, target - head.length)))
-    rows = (await connection.execute(query)).all() if target > head.length else ()
+    query = chained_rows(words.tenant).limit(min(BATCH, max(0, target - head.length)))
+    try:
+        rows = (await connection.execute(query)).all() if target > head.length else ()
+    except ValueError as error:  # another hand left what is none of its column's
+        raise Conflict(
+            "nothing more is removed from the record: a row cannot be read;"
+            " see `remit audit verify`"
+        ) from error
     for row in rows:
         if not fits(head, row):
             raise Conflict(

@@ -1,9 +1,11 @@
 """Looks at every row of a tenant's chain, and names the first that does not fit."""
 
 from collections.abc import AsyncGenerator, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from sqlalchemy import Row, select
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remit.storage.chain import (
     PAGE,
@@ -26,11 +28,13 @@ class _Page(NamedTuple):
     Attributes:
         stated: The end of the chain, as it is noted beside it.
         cuts: The markers.
+        damaged: The row after these that cannot be read, if that is why they end.
     """
 
     rows: Sequence[Row[Any]]
     stated: Head
     cuts: Sequence[SignedCut]
+    damaged: Break | None
 
 
 async def verify_chain(database: Database, tenant: str, opener: Opener) -> ChainReport:
@@ -62,6 +66,8 @@ async def verify_chain(database: Database, tenant: str, opener: Opener) -> Chain
                     return report(broken)
                 head, last_seq = Head(length=row.link, hash=row.hash), row.seq
                 rows += 1
+            if page.damaged is not None:
+                return report(replace(page.damaged, link=head.length + 1))
             if not page.rows and page.stated != head:
                 return report(_problem_at_the_end(head, page.stated, last_seq))
     except ForgedCut as forged:
@@ -75,7 +81,8 @@ async def _pages(database: Database, tenant: str, opener: Opener) -> AsyncGenera
     Pages are read in transactions of their own: the record may be long, grows while it is read,
     and loses its beginning to retention.
     """
-    seq, newest = 0, ""
+    seq: int | None = None
+    newest = ""
     cuts: Sequence[SignedCut] = ()
     while True:
         async with database.reading() as connection:
@@ -83,11 +90,34 @@ async def _pages(database: Database, tenant: str, opener: Opener) -> AsyncGenera
             if signed != newest:
                 cuts, newest = await all_cuts(connection, tenant, opener), signed
             stated = (await heads_of(connection, [tenant]))[tenant]
-            rows = (await connection.execute(chained_rows(tenant, after=seq).limit(PAGE))).all()
-        yield _Page(rows, stated, cuts)
+            rows, damaged = await _rows_of(connection, tenant, seq)
+        yield _Page(rows, stated, cuts, damaged)
         if not rows:
             return
         seq = rows[-1].seq
+
+
+async def _rows_of(
+    connection: AsyncConnection, tenant: str, after: int | None
+) -> tuple[Sequence[Row[Any]], Break | None]:
+    """Return a page of rows; one that holds what is none of its column's is no row, but a break.
+
+    SQLite stores anything in any column, so another hand can leave a time that is none.
+    """
+    query = chained_rows(tenant, after=after)
+    try:
+        return (await connection.execute(query.limit(PAGE))).all(), None
+    except ValueError:
+        rows: list[Row[Any]] = []
+    while True:
+        name = query.with_only_columns(audit_events.c.seq, audit_events.c.id).limit(1)
+        seq, event = (await connection.execute(name)).one()
+        try:
+            rows += (await connection.execute(query.limit(1))).all()
+        except ValueError:
+            text = f"row {seq} (event {event}) was changed: it holds what cannot be read"
+            return rows, Break(kind="changed", link=0, seq=seq, id=str(event), message=text)
+        query = chained_rows(tenant, after=seq)
 
 
 async def _problem_of(
@@ -97,6 +127,8 @@ async def _problem_of(
     where = f"row {row.seq} (event {row.id})"
     if row.link is None or row.hash is None:
         return _break("added", row, expected, f"{where} was added by another hand than remit's")
+    if not isinstance(row.link, int):
+        return _break("changed", row, expected, f"{where} was changed: its number is none")
     if row.link <= cut:
         text = f"{where} was put back by another hand: up to number {cut} all were removed"
         return _break("added", row, row.link, text)

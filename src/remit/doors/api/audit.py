@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import AsyncGenerator
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Final, Literal
 
 from fastapi import APIRouter, Depends, Query
-from pydantic import AwareDatetime, BaseModel, BeforeValidator, Field
+from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, Field
 from starlette.responses import StreamingResponse
 
 from remit.admin.audit_rows import Form, audit_entry, exported, report_entry
@@ -14,6 +14,7 @@ from remit.doors.api.access import ByAdministrator
 from remit.doors.api.paging import Cursor, Limit, Page, cursor_at, position
 from remit.model.calls import OutcomeKind
 from remit.model.events import AuditQuery
+from remit.storage.chain import BreakKind
 
 router = APIRouter(tags=["audit"])
 
@@ -31,7 +32,14 @@ def _read_moment(value: object) -> object:
     return value
 
 
-Moment = Annotated[AwareDatetime, BeforeValidator(_read_moment)]
+def _in_utc(moment: datetime) -> datetime:
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("this time is beyond the calendar in UTC") from None
+
+
+Moment = Annotated[AwareDatetime, BeforeValidator(_read_moment), AfterValidator(_in_utc)]
 
 
 class RowShape(BaseModel):
@@ -60,7 +68,7 @@ class RowShape(BaseModel):
 class BreakShape(BaseModel):
     """The first row that does not fit."""
 
-    kind: Literal["removed", "changed", "reordered", "added"]
+    kind: BreakKind
     seq: int
     id: str
     number: int
