@@ -404,6 +404,7 @@ def test_a_grant_to_a_key_or_an_agent_that_does_not_exist_names_the_nearest() ->
         deny("agent:w1", server="wiki"),
         deny("key:ci", server="wiki"),
         deny("key:of:ci", server="wiki"),
+        deny("key:of:c1", server="wiki"),
     )
 
     told = lint(declaration, OFFERED, in_use={"key:ci", "key:of:ci", "role:reader", "agent:ci"})
@@ -420,6 +421,12 @@ def test_a_grant_to_a_key_or_an_agent_that_does_not_exist_names_the_nearest() ->
             "grants[1]",
             "agent 'w1' does not exist",
             "make it, such as by 'remit agents create'",
+        ),
+        (
+            "unknown-subject",
+            "grants[4]",
+            "key 'of:c1' does not exist",
+            "did you mean 'of:ci'? otherwise make it, such as by 'remit keys create'",
         ),
     ]
     assert lint(declaration, OFFERED) == ()
