@@ -404,7 +404,7 @@ def test_a_grant_to_a_key_or_an_agent_that_does_not_exist_names_the_nearest() ->
         deny("agent:w1", server="wiki"),
         deny("key:ci", server="wiki"),
         deny("key:of:ci", server="wiki"),
-        deny("key:of:c1", server="wiki"),
+        deny("key:of:w9", server="wiki"),
     )
 
     told = lint(declaration, OFFERED, in_use={"key:ci", "key:of:ci", "role:reader", "agent:ci"})
@@ -425,7 +425,7 @@ def test_a_grant_to_a_key_or_an_agent_that_does_not_exist_names_the_nearest() ->
         (
             "unknown-subject",
             "grants[4]",
-            "key 'of:c1' does not exist",
+            "key 'of:w9' does not exist",
             "did you mean 'of:ci'? otherwise make it, such as by 'remit keys create'",
         ),
     ]
