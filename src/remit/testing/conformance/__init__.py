@@ -1,0 +1,1 @@
+"""A server that offers every name the published conformance suite calls, and how to run the suite."""
