@@ -1,1 +1,1 @@
-"""A server that offers every name the published conformance suite calls, and how to run the suite."""
+"""A server with every name the published conformance suite calls, and how to run the suite."""

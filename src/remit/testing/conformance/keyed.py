@@ -20,16 +20,19 @@ async def open_keyed(port: int, key: str) -> AsyncGenerator[int]:
     listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
 
     async def relay(client: ByteStream) -> None:
-        async with client, await anyio.connect_tcp("127.0.0.1", port) as gateway:
-            async with anyio.create_task_group() as both:
-                both.start_soon(_copy, gateway, client, both.cancel_scope)
-                with suppress(anyio.EndOfStream, anyio.BrokenResourceError, anyio.IncompleteRead):
-                    await _requests(client, gateway, key)
-                both.cancel_scope.cancel()
+        async with (
+            client,
+            await anyio.connect_tcp("127.0.0.1", port) as gateway,
+            anyio.create_task_group() as both,
+        ):
+            both.start_soon(_copy, gateway, client, both.cancel_scope)
+            with suppress(anyio.EndOfStream, anyio.BrokenResourceError):
+                await _requests(client, gateway, key)
+            both.cancel_scope.cancel()
 
     async with listener, anyio.create_task_group() as tasks:
         tasks.start_soon(listener.serve, relay)
-        yield listener.extra(SocketAttribute.local_port)
+        yield listener.extra(SocketAttribute.local_port)  # noqa: S610 - no Django
         tasks.cancel_scope.cancel()
 
 
