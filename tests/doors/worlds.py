@@ -26,6 +26,7 @@ from remit.calls.limit import Limiter
 from remit.calls.listing import Listing
 from remit.calls.pipeline import Pipeline
 from remit.calls.record import Recorder
+from remit.calls.states import States
 from remit.calls.validate import Validator
 from remit.cli.serving import bind
 from remit.doors.addresses import Addresses
@@ -41,6 +42,7 @@ from remit.doors.mcp.tenants import TenantDoor
 from remit.doors.oauth import ProtectedResources
 from remit.doors.server import build_http_server
 from remit.errors import AuditUnavailable, StorageUnavailable, Unauthenticated
+from remit.model.conversation import Extras
 from remit.model.declaration import Declaration, HttpSettings
 from remit.model.events import AuditEvent
 from remit.model.grants import JwtIssuer
@@ -91,8 +93,9 @@ class FakeFleet:
         meta: bytes,
         principal: Principal,
         timeout: float,  # noqa: ASYNC109 - the port's signature
+        extras: Extras | None = None,
     ) -> bytes:
-        del principal, timeout
+        del principal, timeout, extras
         self.ran[str(tool)] = self.ran.get(str(tool), 0) + 1
         self.received.append((arguments, meta))
         behave = self.behaviours.get(str(tool))
@@ -232,12 +235,13 @@ def build_world(
     directory = Directory(fleet, policy)
     listing = Listing(directory=directory, catalogues=fleet, policies=policy, statuses=fleet)
     servers = _Servers(policy, fleet)
+    states = States(b"key")
     pipeline = Pipeline(
         authorize=Authorizer(directory, policy),
-        validate=Validator(fleet, servers),
+        validate=Validator(fleet, servers, states),
         limit=Limiter(policy, OwnAllowances()),
         record=Recorder(audit, revision=lambda: policy.revision, body_cap=policy.body_cap),
-        invoke=Invoker(fleet),
+        invoke=Invoker(fleet, states),
     )
     changes = ListChanges(
         listing,

@@ -6,7 +6,9 @@ from typing import Protocol
 
 import msgspec
 
+from remit.calls.states import States
 from remit.model.calls import Outcome, OutcomeKind, RecordedCall
+from remit.model.conversation import Extras
 from remit.model.principals import Principal
 from remit.model.tools import ToolId
 
@@ -22,6 +24,7 @@ class Upstreams(Protocol):
         meta: bytes,
         principal: Principal,
         timeout: float,  # noqa: ASYNC109 - the port states the limit, its adapter keeps it
+        extras: Extras | None = None,
     ) -> bytes:
         """Run *tool* and return its `result` as raw JSON, as the server sent it.
 
@@ -54,8 +57,9 @@ def is_tool_error(result: bytes) -> bool:
 class Invoker:
     """Hands the call to its upstream and times it."""
 
-    def __init__(self, upstreams: Upstreams) -> None:
+    def __init__(self, upstreams: Upstreams, states: States) -> None:
         self._upstreams = upstreams
+        self._states = states
 
     async def __call__(self, recorded: RecordedCall) -> Outcome:
         """Return how the call ended.
@@ -72,7 +76,9 @@ class Invoker:
             meta=call.meta,
             principal=call.principal,
             timeout=valid.timeout,
+            extras=valid.extras,
         )
+        result = self._states.sealed(result, valid.authorized)
         return Outcome(
             kind=OutcomeKind.TOOL_ERROR if is_tool_error(result) else OutcomeKind.OK,
             result=result,

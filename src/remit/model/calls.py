@@ -9,6 +9,7 @@ from enum import StrEnum
 
 import msgspec
 
+from remit.model.conversation import Extras
 from remit.model.decisions import Decision
 from remit.model.events import AuditEvent
 from remit.model.principals import Principal
@@ -25,6 +26,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
         arguments: Raw JSON object, UTF-8, exactly the bytes that would be forwarded.
         meta: Raw JSON of the request's `_meta` as it is to be forwarded, or empty.
         started: When the door received it, aware UTC.
+        extras: What goes with it beside; None for the many with which nothing does.
     """
 
     id: str
@@ -34,6 +36,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     arguments: bytes
     meta: bytes = b""
     started: datetime
+    extras: Extras | None = None
 
     def __repr__(self) -> str:
         """Name the call without its bodies."""
@@ -54,11 +57,13 @@ class ValidCall(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         tool: The tool as its server offers it now.
         timeout: Seconds the upstream has (R24).
+        extras: As the call has them, but with the server's own state in clear.
     """
 
     authorized: AuthorizedCall
     tool: Tool
     timeout: float
+    extras: Extras | None = None
 
     @property
     def call(self) -> Call:

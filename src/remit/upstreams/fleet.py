@@ -10,6 +10,7 @@ from dataclasses import replace
 import anyio
 
 from remit.errors import NotFound, UpstreamUnavailable
+from remit.model.conversation import Extras
 from remit.model.principals import Principal
 from remit.model.servers import ServerConfig, ServerStatus, ServerTrial
 from remit.model.tools import ToolId
@@ -116,6 +117,7 @@ class Fleet:
         meta: bytes,
         principal: Principal,
         timeout: float,  # noqa: ASYNC109 - what the port asks for
+        extras: Extras | None = None,
     ) -> bytes:
         """Run a tool and return the raw JSON of its `result`, byte for byte as the server sent it.
 
@@ -125,6 +127,7 @@ class Fleet:
             meta: The caller's `_meta` as a raw JSON object, or empty.
             principal: Whose connection is used where callers do not share one (R27).
             timeout: Seconds, counted from now.
+            extras: What goes with it beside, if anything does.
 
         Raises:
             UpstreamUnavailable: The server cannot be reached, or went away.
@@ -136,7 +139,12 @@ class Fleet:
         if upstream is None:
             raise UpstreamUnavailable(f"there is no server {tool.server!r}")
         return await upstream.invoke(
-            tool.name, arguments=arguments, meta=meta, principal=principal, timeout=timeout
+            tool.name,
+            arguments=arguments,
+            meta=meta,
+            principal=principal,
+            timeout=timeout,
+            extras=extras,
         )
 
     def _swap(self) -> None:

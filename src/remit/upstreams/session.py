@@ -7,7 +7,9 @@ from typing import Protocol
 import anyio
 import msgspec
 
+from remit.model.conversation import Abilities
 from remit.model.servers import ServerConfig
+from remit.upstreams.dialogue import Dialogue
 from remit.upstreams.environment import ResolvedServer
 from remit.upstreams.era import Era
 from remit.upstreams.transcript import Transcript
@@ -22,12 +24,16 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
         arguments: Raw JSON object.
         meta: The caller's `_meta` as a raw JSON object, or empty.
         headers: `Mcp-Param-*`, for transports that have headers.
+        more: Raw members of the params beside these, each with a comma before it.
+        dialogue: Who hears what the server says meanwhile; None when nobody does.
     """
 
     name: str
     arguments: bytes
     meta: bytes = b""
     headers: Mapping[str, str] = {}
+    more: bytes = b""
+    dialogue: Dialogue | None = None
 
     def __repr__(self) -> str:
         """Name the call without what goes with it."""
@@ -130,6 +136,7 @@ class Setup:
 
     Attributes:
         is_legacy: The server is known to speak the handshake, so asking is left out.
+        abilities: What we say in the handshake that we can be asked.
         make_builtin: Makes a bundled server from its arguments; None when there is none.
     """
 
@@ -139,4 +146,5 @@ class Setup:
     signals: Signals
     trust: Trust
     is_legacy: bool = False
+    abilities: Abilities = Abilities.NONE
     make_builtin: Callable[[], BuiltinServer] | None = None

@@ -12,9 +12,10 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from functools import partial
-from typing import Final, Never
+from typing import Final, Never, cast
 
 import anyio
+import msgspec
 import structlog
 
 from remit.errors import (
@@ -23,18 +24,22 @@ from remit.errors import (
     UpstreamTimeout,
     UpstreamUnavailable,
 )
+from remit.model.conversation import Conversation, Extras
 from remit.model.principals import Principal
 from remit.model.servers import ServerConfig, ServerState, ServerStatus, ServerTrial, Transport
+from remit.upstreams.bridge import call_in_rounds
 from remit.upstreams.connection import Connection, open_connection
-from remit.upstreams.deadline import Deadline
+from remit.upstreams.deadline import Deadline, PausableDeadline
+from remit.upstreams.dialogue import Dialogue
 from remit.upstreams.environment import MissingVariable, resolve
 from remit.upstreams.era import Era
 from remit.upstreams.listing import read_tools
 from remit.upstreams.offer import Offer, build_offer
-from remit.upstreams.pool import Pool
-from remit.upstreams.session import Session, Setup, Signals
+from remit.upstreams.pool import Key, Pool
+from remit.upstreams.session import Session, Setup, Signals, ToolCall
 from remit.upstreams.surroundings import Surroundings
 from remit.upstreams.transcript import Transcript, secrets_of
+from remit.upstreams.ways import PLAIN, Way, way_for
 
 log = structlog.get_logger(__name__)
 
@@ -68,7 +73,8 @@ class Upstream:
         self._probe_is_fatal = False
         self._transcript: Transcript | None = None
         self._relist_note = ""
-        self._pool = None if config.is_shared else self._new_pool()
+        self._pool = self._new_pool()
+        self._refuses_handshake = config.transport is Transport.BUILTIN
         self._life = anyio.CancelScope()
         self._calls = 0
         self._idle = anyio.Event()
@@ -143,8 +149,7 @@ class Upstream:
             with anyio.move_on_after(parting):
                 await self._idle.wait()
         self._life.cancel()
-        if self._pool is not None:
-            self._pool.close()
+        self._pool.close()
         self._move(ServerState.DISABLED, NO_LONGER)
         log.info("server retired", server=self._config.name)
 
@@ -181,6 +186,7 @@ class Upstream:
         meta: bytes,
         principal: Principal,
         timeout: float,  # noqa: ASYNC109 - what the port asks for
+        extras: Extras | None = None,
     ) -> bytes:
         """Run a tool and return the raw `result`.
 
@@ -190,7 +196,12 @@ class Upstream:
         self._calls += 1
         try:
             return await self._invoke(
-                tool, arguments=arguments, meta=meta, principal=principal, seconds=timeout
+                tool,
+                arguments=arguments,
+                meta=meta,
+                principal=principal,
+                seconds=timeout,
+                extras=extras,
             )
         except UpstreamError as error:
             if isinstance(error, UpstreamUnavailable) and self._signals is not None:
@@ -206,7 +217,14 @@ class Upstream:
                 self._idle.set()
 
     async def _invoke(
-        self, tool: str, *, arguments: bytes, meta: bytes, principal: Principal, seconds: float
+        self,
+        tool: str,
+        *,
+        arguments: bytes,
+        meta: bytes,
+        principal: Principal,
+        seconds: float,
+        extras: Extras | None,
     ) -> bytes:
         if self._is_retired:
             raise UpstreamUnavailable(NO_LONGER)
@@ -214,19 +232,49 @@ class Upstream:
         if route is None:
             raise UpstreamUnavailable(self._reason or f"offers no tool {tool!r} now")
         call = route.call(arguments, meta)
+        if extras is not None:
+            headers = {**extras.headers, **call.headers}
+            call = msgspec.structs.replace(call, more=extras.parts, headers=headers)
+        conversation = None if extras is None else extras.conversation
+        way = self._way(principal, conversation)
         sent = False
         try:
-            with Deadline(seconds), await self._turn(principal) as session:
-                sent = True
-                return await session.call(call)
+            if conversation is None:
+                with Deadline(seconds), await self._turn(way) as session:
+                    sent = True
+                    return await session.call(call)
+            with PausableDeadline(seconds) as deadline:
+                with await self._mirroring_turn(way, principal, conversation) as session:
+                    sent = True
+                    return await _converse(session, call, Dialogue(conversation, deadline))
         except TimeoutError:
-            late = self._why_late(principal, seconds, sent=sent)
+            late = self._why_late(way, seconds, sent=sent)
             raise UpstreamTimeout(late, sent=sent) from None
 
-    async def _turn(self, principal: Principal) -> AbstractContextManager[Session]:
+    def _way(self, principal: Principal, conversation: Conversation | None) -> Way:
+        return way_for(
+            principal,
+            conversation,
+            era=self._era,
+            is_shared=self._config.is_shared,
+            is_modern_only=self._refuses_handshake,
+        )
+
+    async def _mirroring_turn(
+        self, way: Way, principal: Principal, conversation: Conversation
+    ) -> AbstractContextManager[Session]:
+        """Take a turn on a connection of the caller's era, if the server speaks it."""
+        try:
+            return await self._turn(way)
+        except UpstreamUnavailable:
+            if not way.is_legacy or not self._refuses_handshake:
+                raise
+        return await self._turn(self._way(principal, conversation))
+
+    async def _turn(self, way: Way) -> AbstractContextManager[Session]:
         """Take a turn on the connection that the caller uses (R27)."""
-        if self._pool is not None:
-            return await self._pool.turn(_key(principal))
+        if not (self._config.is_shared and way.is_plain):
+            return await self._pool.turn(way)
         while (connection := self._connected()) is None:
             if self._state in (ServerState.FAILED, ServerState.DISABLED):
                 raise UpstreamUnavailable(self._reason)
@@ -238,11 +286,9 @@ class Upstream:
         lost = self._signals is None or self._signals.ended is not None
         return None if lost else self._connection
 
-    def _why_late(self, principal: Principal, seconds: float, *, sent: bool) -> str:
-        if self._pool is not None:
-            connection = self._pool.find(_key(principal))
-        else:
-            connection = self._connected()
+    def _why_late(self, way: Way, seconds: float, *, sent: bool) -> str:
+        is_own = not (self._config.is_shared and way.is_plain)
+        connection = self._pool.find(way) if is_own else self._connected()
         late = f"did not answer within {seconds:g} seconds"
         if not sent:
             why = "no connection is open yet" if connection is None else "upstream busy"
@@ -332,14 +378,18 @@ class Upstream:
 
     @asynccontextmanager
     async def _open(
-        self, signals: Signals, first: Callable[[Session], Awaitable[None]]
+        self,
+        signals: Signals,
+        first: Callable[[Session], Awaitable[None]],
+        way: Way = PLAIN,
     ) -> AsyncGenerator[Connection]:
         """Open a connection with the entry's values as they are now."""
         resolved = resolve(self._config, self._around.environ)
         if self._transcript is None:
             self._transcript = Transcript(secrets_of(self._config, resolved))
         make = self._around.builtins.get(self._config.builtin)
-        is_legacy = self._probe_is_fatal or (self._era is not None and not self._era.is_modern)
+        is_known = self._era is not None and not self._era.is_modern
+        is_legacy = way.is_legacy or self._probe_is_fatal or is_known
         setup = Setup(
             config=self._config,
             resolved=resolved,
@@ -347,6 +397,7 @@ class Upstream:
             signals=signals,
             trust=self._around.trust,
             is_legacy=is_legacy,
+            abilities=way.abilities,
             make_builtin=None if make is None else partial(make, resolved.args),
         )
         async with open_connection(setup, first) as connection:
@@ -356,16 +407,29 @@ class Upstream:
         # The connection that lists the tools is one of the server's children.
         return Pool(
             self._config.name,
-            lambda signals: self._open(signals, _nothing_first),
+            self._open_way,
             tasks=self._around.tasks,
             most=max(1, self._config.max_children - 1),
             idle=self._around.pace.idle,
         )
 
+    @asynccontextmanager
+    async def _open_way(self, way: Key, signals: Signals) -> AsyncGenerator[Connection]:
+        is_open = False
+        try:
+            async with self._open(signals, _nothing_first, cast("Way", way)) as connection:
+                is_open = True
+                yield connection
+        except UpstreamError:
+            if not is_open and cast("Way", way).is_legacy:
+                self._refuses_handshake = True  # until it is connected to anew
+            raise
+
     def _ready(self, connection: Connection, signals: Signals, offer: Offer) -> None:
         self._connection = connection
         self._signals = signals
         self._era = connection.session.era
+        self._refuses_handshake = self._config.transport is Transport.BUILTIN
         self._ready_since = anyio.current_time()
         log.info("server ready", server=self._config.name, tools=len(offer.tools))
         self._publish(offer)
@@ -413,5 +477,8 @@ async def _nothing_first(session: Session) -> None:
     del session
 
 
-def _key(principal: Principal) -> tuple[str, str]:
-    return principal.tenant, principal.subject
+async def _converse(session: Session, call: ToolCall, dialogue: Dialogue) -> bytes:
+    call = msgspec.structs.replace(call, dialogue=dialogue)
+    if session.era.is_modern and not dialogue.conversation.is_modern:
+        return await call_in_rounds(session, call, dialogue)
+    return await session.call(call)

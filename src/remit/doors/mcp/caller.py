@@ -1,11 +1,12 @@
 """Who sent a message, and what answers one: the words that the parts of the door share."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 
 import msgspec
 
 from remit.doors.mcp.answers import Answer, Stream
 from remit.doors.mcp.envelope import Fault, Message
+from remit.model.conversation import Conversation
 from remit.model.principals import Principal
 
 
@@ -16,12 +17,18 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
         scope: The server of the endpoint that was called, or None on the endpoint of all servers.
         version: The protocol revision spoken.
         modern: Whether each request stands alone (2026-07-28) or follows a handshake.
+        conversation: Hears what servers say meanwhile; None when nothing is wanted.
+        session: Its session of the older eras, or empty.
+        headers: Mirrored arguments of the request, to be passed on.
     """
 
     principal: Principal
     scope: str | None = None
     version: str
     modern: bool
+    conversation: Conversation | None = None
+    session: str = ""
+    headers: Mapping[str, str] = {}
 
 
 Reply = bytes | Fault | Answer | Stream

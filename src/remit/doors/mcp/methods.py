@@ -18,7 +18,7 @@ from remit.upstreams.wire import Malformed, members
 TTL_MS: Final = 2000
 """How long a client may keep a list, in milliseconds; a change shows within 2 seconds (R17)."""
 
-CAPABILITIES: Final[Mapping[str, object]] = {"tools": {"listChanged": True}}
+CAPABILITIES: Final[Mapping[str, object]] = {"tools": {"listChanged": True}, "logging": {}}
 
 EMPTY_RESULT: Final = b"{}"
 

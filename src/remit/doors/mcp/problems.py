@@ -1,6 +1,7 @@
 """The one table from errors to what an MCP caller is told (R14, R22).
 
 CallDenied                       JSON-RPC -32602, the same for denied and unknown
+InvalidState                     JSON-RPC -32602
 UpstreamProtocolError with error the server's own error, where it can be the caller's
 every other RemitError           a result with isError, so that the model can recover
 anything else                    JSON-RPC -32603, and the log
@@ -25,6 +26,7 @@ from remit.doors.mcp.envelope import Fault, decoded
 from remit.errors import (
     AuditUnavailable,
     CallDenied,
+    InvalidState,
     LimitReached,
     RemitError,
     UpstreamError,
@@ -71,6 +73,8 @@ class Problems:
         """Return what to answer for *error*."""
         if isinstance(error, CallDenied):
             return self._denied(error, principal, request_id)
+        if isinstance(error, InvalidState):
+            return Fault(code=INVALID_PARAMS, message=str(error), data=_asked(request_id))
         if isinstance(error, UpstreamProtocolError) and error.rpc_error:
             relayed = _relayed(error.rpc_error, modern=modern)
             if relayed is not None:
@@ -109,8 +113,11 @@ class Problems:
 
 def internal_error(request_id: str) -> Fault:
     """Return the answer to a fault of our own, which the log tells more about."""
-    data = msgspec.json.encode({"requestId": request_id})
-    return Fault(code=INTERNAL_ERROR, message="Internal error", data=data)
+    return Fault(code=INTERNAL_ERROR, message="Internal error", data=_asked(request_id))
+
+
+def _asked(request_id: str) -> bytes:
+    return msgspec.json.encode({"requestId": request_id})
 
 
 def _text(error: RemitError) -> str:

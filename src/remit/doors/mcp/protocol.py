@@ -24,6 +24,7 @@ from remit.doors.mcp.answers import LIST_CHANGED, Answer, Stream, error_answer, 
 from remit.doors.mcp.caller import Caller, Method, Reply
 from remit.doors.mcp.changes import ListChanges
 from remit.doors.mcp.envelope import Fault, Message, decoded
+from remit.doors.mcp.levels import LogLevels
 from remit.doors.mcp.methods import (
     EMPTY_RESULT,
     OwnResults,
@@ -35,6 +36,7 @@ from remit.doors.mcp.problems import Problems, internal_error
 from remit.doors.mcp.results import fitted
 from remit.errors import RemitError
 from remit.model.calls import Call
+from remit.model.conversation import LEVELS, Extras
 from remit.model.principals import Principal
 
 log = structlog.get_logger(__name__)
@@ -62,6 +64,7 @@ class McpDoor:
         now: Callable[[], datetime] = utc_now,
     ) -> None:
         self.changes = changes
+        self.log_levels = LogLevels()
         self._pipeline = pipeline
         self._listing = listing
         self._now = now
@@ -78,6 +81,7 @@ class McpDoor:
             "tools/list": self._list_tools,
             "initialize": self._initialize,
             "ping": self._ping,
+            "logging/setLevel": self._set_level,
         }
 
     async def answer(self, message: Message, caller: Caller) -> Answer | Stream | None:
@@ -115,6 +119,7 @@ class McpDoor:
             arguments=message.param("arguments") or b"{}",
             meta=message.param("_meta") or b"",
             started=self._now(),
+            extras=_extras(message, caller),
         )
         try:
             outcome = await self._pipeline.run(call)
@@ -146,6 +151,15 @@ class McpDoor:
     async def _ping(self, _: Message, __: Caller, ___: str) -> Reply:
         return EMPTY_RESULT
 
+    async def _set_level(self, message: Message, caller: Caller, _: str) -> Reply:
+        level = decoded(message.param("level"))
+        if not isinstance(level, str) or level not in LEVELS:
+            return Fault(
+                code=INVALID_PARAMS, message=f"Invalid params: level is one of {', '.join(LEVELS)}"
+            )
+        self.log_levels.set(caller.session, level)
+        return EMPTY_RESULT
+
     async def _listen(self, message: Message, caller: Caller, _: str) -> Reply:
         wanted = asks_for_tool_changes(message)
         if wanted is None:
@@ -166,6 +180,20 @@ class McpDoor:
             changed=LIST_CHANGED[:-1] + b',"params":{%b}}' % tag if wanted else b"",
             closing=result_answer(message.id, b'{"resultType":"complete",%b}' % tag).body,
         )
+
+
+def _extras(message: Message, caller: Caller) -> Extras | None:
+    """Return what goes with a call beside its arguments, or None."""
+    given = message.params
+    is_another_round = caller.modern and ("inputResponses" in given or "requestState" in given)
+    if caller.conversation is None and not is_another_round and not caller.headers:
+        return None
+    return Extras(
+        responses=(message.param("inputResponses") or b"") if is_another_round else b"",
+        state=(message.param("requestState") or b"") if is_another_round else b"",
+        headers=caller.headers,
+        conversation=caller.conversation,
+    )
 
 
 def _text(raw: bytes | None) -> str | None:
