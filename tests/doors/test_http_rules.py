@@ -233,7 +233,7 @@ async def test_an_unknown_method_is_not_found_in_the_modern_era(
     assert (reply.status, reply.error["code"]) == (status, -32601)
 
 
-@pytest.mark.parametrize("method", ["prompts/list", "logging/setLevel", "resources/read"])
+@pytest.mark.parametrize("method", ["prompts/list", "resources/read"])
 async def test_an_unknown_method_is_a_plain_error_in_the_older_eras(
     wire: Wire, method: str
 ) -> None:

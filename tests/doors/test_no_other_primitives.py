@@ -81,7 +81,7 @@ async def test_what_is_announced_is_what_the_role_may_use(
         called = await wire.call("search", {"path": "x"}, path="/mcp/wiki")
         unknown = await wire.call("nothing", {"path": "x"}, path="/mcp/wiki")
 
-    assert discovered.result["capabilities"] == {"tools": {"listChanged": True}}
+    assert discovered.result["capabilities"] == {"tools": {"listChanged": True}, "logging": {}}
     may = key == "inside-key"
     assert [entry["name"] for entry in listed.result["tools"]] == (["search"] if may else [])
     assert wikis.fleet.ran == ({"wiki/search": 1} if may else {})

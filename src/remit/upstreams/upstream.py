@@ -243,10 +243,12 @@ class Upstream:
                 with Deadline(seconds), await self._turn(way) as session:
                     sent = True
                     return await session.call(call)
-            with PausableDeadline(seconds) as deadline:
-                with await self._mirroring_turn(way, principal, conversation) as session:
-                    sent = True
-                    return await _converse(session, call, Dialogue(conversation, deadline))
+            with (
+                PausableDeadline(seconds) as deadline,
+                await self._mirroring_turn(way, principal, conversation) as session,
+            ):
+                sent = True
+                return await _converse(session, call, Dialogue(conversation, deadline))
         except TimeoutError:
             late = self._why_late(way, seconds, sent=sent)
             raise UpstreamTimeout(late, sent=sent) from None

@@ -56,9 +56,11 @@ class ModernEra:
             return
         if message.method == "subscriptions/listen" and not request.accepted.events:
             raise HttpRefusal(406, "a stream is sent as text/event-stream; accept it")
-        if message.method in INPUT_REQUIRED_METHODS and (wishes := Wishes(message)):
-            await self._answer_aloud(request, message, caller, wishes)
-            return
+        if message.method in INPUT_REQUIRED_METHODS and request.accepted.events:
+            wishes = Wishes(message)
+            if wishes:
+                await self._answer_aloud(request, message, caller, wishes)
+                return
         answer: Answer | Stream | None = None
         with self._disconnects.watch(request.exchange.gone):
             answer = await self._door.answer(message, caller)
@@ -71,8 +73,6 @@ class ModernEra:
         self, request: Request, message: Message, caller: Caller, wishes: Wishes
     ) -> None:
         """Answer a request whose caller wants to hear what the server says meanwhile."""
-        if not request.accepted.events:
-            raise HttpRefusal(406, "progress and log messages are sent as text/event-stream")
         speech = Speech(request.exchange)
         telling = Telling(speech, wishes, is_modern=True)
         answer: Answer | Stream | None = None
