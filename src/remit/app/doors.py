@@ -9,6 +9,7 @@ from importlib.metadata import version
 from remit.admin.change_record import ChangeRecord
 from remit.admin.editor import Editor
 from remit.admin.secret_files import session_key
+from remit.app.collector import Collector
 from remit.app.gateway import Gateway
 from remit.app.tenants import ServedTenant, ServedTenants
 from remit.doors.addresses import Addresses
@@ -23,7 +24,9 @@ from remit.doors.mcp.mirrored import MirroredArguments
 from remit.doors.mcp.protocol import McpDoor
 from remit.doors.mcp.sessions import Sessions
 from remit.doors.mcp.tenants import TenantDoor
+from remit.doors.metrics import Metrics
 from remit.doors.oauth import ProtectedResources
+from remit.doors.refusals import Refusals
 
 
 def build_door(gateway: Gateway, served: ServedTenant) -> McpDoor:
@@ -63,7 +66,7 @@ def build_http_doors(gateway: Gateway, *, loopback: bool) -> HttpDoors:
         StartupError: The key that seals session ids cannot be made.
     """
     policy = gateway.home.policy
-    guard = Guard(loopback=loopback, http=lambda: policy.declaration.http)
+    guard, refusals = Guard(loopback=loopback, http=lambda: policy.declaration.http), Refusals()
     resources = ProtectedResources(
         lambda: policy.declaration.issuers, Addresses(lambda: policy.declaration.http)
     )
@@ -84,6 +87,7 @@ def build_http_doors(gateway: Gateway, *, loopback: bool) -> HttpDoors:
         sessions=Sessions(session_key(gateway.installation.settings.state / "session.key")),
         guard=guard,
         resources=resources,
+        refusals=refusals,
     )
     # FastAPI is imported where it is served, since no other command has any use for it.
     from remit.doors.api.application import build_api  # noqa: PLC0415 - see above
@@ -100,6 +104,13 @@ def build_http_doors(gateway: Gateway, *, loopback: bool) -> HttpDoors:
             authenticate=gateway.authenticate,
             guard=guard,
             resources=resources,
+            refusals=refusals,
+        ),
+        metrics=Metrics(
+            Collector(gateway, refusals, worker="1").collect,
+            gateway.authenticate,
+            loopback=loopback,
+            http=lambda: policy.declaration.http,
         ),
     )
     return HttpDoors(app=app, stop=endpoint.stop)
