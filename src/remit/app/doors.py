@@ -1,10 +1,14 @@
 """The doors of an open gateway."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
+from pathlib import Path
+
+import anyio
 
 from remit.admin.change_record import ChangeRecord
 from remit.admin.editor import Editor
@@ -12,6 +16,7 @@ from remit.admin.secret_files import session_key
 from remit.app.collector import Collector
 from remit.app.gateway import Gateway
 from remit.app.tenants import ServedTenant, ServedTenants
+from remit.app.workers import SharedMeasures
 from remit.doors.addresses import Addresses
 from remit.doors.api.needs import Services
 from remit.doors.api.tenant import GatewayTenant
@@ -55,12 +60,25 @@ class HttpDoors:
     stop: Callable[[], None]
 
 
-def build_http_doors(gateway: Gateway, *, loopback: bool) -> HttpDoors:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Which of the workers of a port a process is.
+
+    Attributes:
+        folder: Where they leave for each other what they measured.
+    """
+
+    number: int
+    folder: Path
+
+
+def build_http_doors(gateway: Gateway, *, loopback: bool, place: Place | None = None) -> HttpDoors:
     """Return everything that is served on the one port.
 
     Args:
         gateway: Open, and kept open while the application serves.
         loopback: Whether only this machine can reach the port.
+        place: Among the workers, if there are several.
 
     Raises:
         StartupError: The key that seals session ids cannot be made.
@@ -89,6 +107,17 @@ def build_http_doors(gateway: Gateway, *, loopback: bool) -> HttpDoors:
         resources=resources,
         refusals=refusals,
     )
+    collector = Collector(gateway, refusals, worker="1" if place is None else str(place.number))
+    shared = place and SharedMeasures(collector.collect, place.folder, str(place.number))
+
+    @asynccontextmanager
+    async def running() -> AsyncGenerator[None]:
+        async with endpoint.running(), anyio.create_task_group() as tasks:
+            if shared is not None:
+                tasks.start_soon(shared.keep_written)
+            yield
+            tasks.cancel_scope.cancel()
+
     # FastAPI is imported where it is served, since no other command has any use for it.
     from remit.doors.api.application import build_api  # noqa: PLC0415 - see above
 
@@ -98,7 +127,7 @@ def build_http_doors(gateway: Gateway, *, loopback: bool) -> HttpDoors:
         statuses=gateway.tenants.statuses,
         guard=guard,
         resources=resources,
-        lifespan=endpoint.running,
+        lifespan=running,
         api=build_api(
             _api_services(gateway),
             authenticate=gateway.authenticate,
@@ -107,7 +136,7 @@ def build_http_doors(gateway: Gateway, *, loopback: bool) -> HttpDoors:
             refusals=refusals,
         ),
         metrics=Metrics(
-            Collector(gateway, refusals, worker="1").collect,
+            collector.collect if shared is None else shared.collect,
             gateway.authenticate,
             loopback=loopback,
             http=lambda: policy.declaration.http,
