@@ -7,10 +7,11 @@ from mcp_types import DEFAULT_NEGOTIATED_VERSION
 
 from remit.doors.asgi import HttpRefusal
 from remit.doors.mcp.answers import Answer, Stream, error_answer
+from remit.doors.mcp.caller import Caller
 from remit.doors.mcp.changes import Watch
 from remit.doors.mcp.envelope import Fault, Message
 from remit.doors.mcp.inflight import InFlight
-from remit.doors.mcp.protocol import Caller, McpDoor
+from remit.doors.mcp.protocol import McpDoor
 from remit.doors.mcp.requests import Request
 from remit.doors.mcp.sessions import Session, Sessions
 from remit.doors.mcp.sse import respond_stream

@@ -15,11 +15,12 @@ from mcp_types import HEADER_MISMATCH, INVALID_REQUEST
 
 from remit.doors.asgi import Exchange, HttpRefusal
 from remit.doors.mcp.answers import Answer, Stream, error_answer
+from remit.doors.mcp.caller import Caller
 from remit.doors.mcp.disconnects import Disconnects
 from remit.doors.mcp.envelope import NULL, Fault, Message
 from remit.doors.mcp.inbound import fault_of, modern_caller
 from remit.doors.mcp.mirrored import MirroredArguments
-from remit.doors.mcp.protocol import Caller, McpDoor
+from remit.doors.mcp.protocol import McpDoor
 from remit.doors.mcp.requests import Request
 from remit.doors.mcp.sse import respond_stream
 

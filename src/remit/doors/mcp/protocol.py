@@ -5,11 +5,10 @@
 It does not know HTTP; `http.py` and `stdio.py` serve the same door.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Final
 
-import msgspec
 import structlog
 from mcp_types import (
     INTERNAL_ERROR,
@@ -22,6 +21,7 @@ from remit.calls.listing import Listing
 from remit.calls.pipeline import Pipeline
 from remit.calls.record import utc_now
 from remit.doors.mcp.answers import LIST_CHANGED, Answer, Stream, error_answer, result_answer
+from remit.doors.mcp.caller import Caller, Method, Reply
 from remit.doors.mcp.changes import ListChanges
 from remit.doors.mcp.envelope import Fault, Message, decoded
 from remit.doors.mcp.methods import (
@@ -41,28 +41,6 @@ log = structlog.get_logger(__name__)
 
 SUBSCRIPTION_ID: Final = b'"io.modelcontextprotocol/subscriptionId"'
 """Tags every message of a `subscriptions/listen` stream with that request's id."""
-
-
-class Caller(msgspec.Struct, frozen=True, kw_only=True):
-    """Who sent a message, to which endpoint, in which era.
-
-    Attributes:
-        scope: The server of the endpoint that was called, or None on the endpoint of all servers.
-        version: The protocol revision spoken.
-        modern: Whether each request stands alone (2026-07-28) or follows a handshake.
-    """
-
-    principal: Principal
-    scope: str | None = None
-    version: str
-    modern: bool
-
-
-Reply = bytes | Fault | Answer | Stream
-"""A raw result, an error, or something that is whole already."""
-
-Method = Callable[[Message, Caller, str], Awaitable[Reply]]
-"""Answers one request; its last argument is the id that the caller is given for questions."""
 
 
 class McpDoor:

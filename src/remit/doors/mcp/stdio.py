@@ -9,12 +9,13 @@ from anyio.abc import ByteReceiveStream, ByteSendStream, ObjectSendStream, TaskG
 from mcp_types import DEFAULT_NEGOTIATED_VERSION, INTERNAL_ERROR, INVALID_REQUEST
 
 from remit.doors.mcp.answers import Stream, error_answer, on_one_line
+from remit.doors.mcp.caller import Caller
 from remit.doors.mcp.changes import Notice
 from remit.doors.mcp.envelope import NULL, Fault, Message, read_message
 from remit.doors.mcp.inbound import modern_caller
 from remit.doors.mcp.inflight import InFlight
 from remit.doors.mcp.lines import lines_of
-from remit.doors.mcp.protocol import Caller, McpDoor
+from remit.doors.mcp.protocol import McpDoor
 from remit.model.principals import Principal
 
 GRACE: Final = 5.0
