@@ -5,10 +5,9 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-
-import anyio
 
 from remit.admin.change_record import ChangeRecord
 from remit.admin.editor import Editor
@@ -32,6 +31,7 @@ from remit.doors.mcp.tenants import TenantDoor
 from remit.doors.metrics import Metrics
 from remit.doors.oauth import ProtectedResources
 from remit.doors.refusals import Refusals
+from remit.upstreams.background import open_background
 
 
 def build_door(gateway: Gateway, served: ServedTenant) -> McpDoor:
@@ -89,18 +89,8 @@ def build_http_doors(gateway: Gateway, *, loopback: bool, place: Place | None = 
         lambda: policy.declaration.issuers, Addresses(lambda: policy.declaration.http)
     )
 
-    def door_of(tenant: str) -> TenantDoor | None:
-        served = gateway.tenants.find(tenant)
-        if served is None:
-            return None
-        return TenantDoor(
-            uuid=served.tenant.uuid,
-            door=build_door(gateway, served),
-            mirrored=MirroredArguments(served.listing, served.directory),
-        )
-
     endpoint = McpEndpoint(
-        doors=door_of,
+        doors=partial(_door_of, gateway),
         authenticate=gateway.authenticate,
         sessions=Sessions(session_key(gateway.installation.settings.state / "session.key")),
         guard=guard,
@@ -109,15 +99,6 @@ def build_http_doors(gateway: Gateway, *, loopback: bool, place: Place | None = 
     )
     collector = Collector(gateway, refusals, worker="1" if place is None else str(place.number))
     shared = place and SharedMeasures(collector.collect, place.folder, str(place.number))
-
-    @asynccontextmanager
-    async def running() -> AsyncGenerator[None]:
-        async with endpoint.running(), anyio.create_task_group() as tasks:
-            if shared is not None:
-                tasks.start_soon(shared.keep_written)
-            yield
-            tasks.cancel_scope.cancel()
-
     # FastAPI is imported where it is served, since no other command has any use for it.
     from remit.doors.api.application import build_api  # noqa: PLC0415 - see above
 
@@ -127,7 +108,7 @@ def build_http_doors(gateway: Gateway, *, loopback: bool, place: Place | None = 
         statuses=gateway.tenants.statuses,
         guard=guard,
         resources=resources,
-        lifespan=running,
+        lifespan=partial(_lifespan, endpoint, shared),
         api=build_api(
             _api_services(gateway),
             authenticate=gateway.authenticate,
@@ -143,6 +124,25 @@ def build_http_doors(gateway: Gateway, *, loopback: bool, place: Place | None = 
         ),
     )
     return HttpDoors(app=app, stop=endpoint.stop)
+
+
+def _door_of(gateway: Gateway, tenant: str) -> TenantDoor | None:
+    served = gateway.tenants.find(tenant)
+    if served is None:
+        return None
+    return TenantDoor(
+        uuid=served.tenant.uuid,
+        door=build_door(gateway, served),
+        mirrored=MirroredArguments(served.listing, served.directory),
+    )
+
+
+@asynccontextmanager
+async def _lifespan(endpoint: McpEndpoint, shared: SharedMeasures | None) -> AsyncGenerator[None]:
+    async with endpoint.running(), open_background() as tasks:
+        if shared is not None:
+            tasks.start_soon(shared.keep_written)
+        yield
 
 
 def _api_services(gateway: Gateway) -> Services:
