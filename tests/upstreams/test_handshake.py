@@ -170,7 +170,7 @@ async def test_what_never_left_is_not_called_sent() -> None:
 
 
 def test_our_own_meta_wins_over_the_callers_but_for_what_the_caller_can_be_asked() -> None:
-    able = {"sampling": {}, "extensions": {"io.modelcontextprotocol/tasks": {}}}
+    able: dict[str, object] = {"sampling": {}, "extensions": {"io.modelcontextprotocol/tasks": {}}}
     meta = joined(
         {
             "io.modelcontextprotocol/clientCapabilities": json_bytes(able),

@@ -31,6 +31,7 @@ from remit.calls.listing import Listing
 from remit.calls.pipeline import Pipeline
 from remit.calls.record import AuditLog, Recorder
 from remit.calls.states import States
+from remit.calls.tally import Tally
 from remit.calls.validate import Validator
 from remit.errors import StorageUnavailable
 from remit.model.declaration import Declaration
@@ -57,6 +58,7 @@ class ServedTenant:
     listing: Listing
     pipeline: Pipeline
     follower: Follower
+    tally: Tally
 
 
 class ServedTenants:
@@ -150,13 +152,16 @@ class ServedTenants:
     async def _assemble(self, tenant: Tenant, policy: PolicyInForce, fleet: Fleet) -> ServedTenant:
         installation = self._installation
         seen = [tool.id for tool in await installation.seen.all_tools(tenant.name)]
-        directory = Directory(fleet, policy, seen)
+        directory, tally = Directory(fleet, policy, seen), Tally()
         pipeline = Pipeline(
             authorize=Authorizer(directory, policy),
             validate=Validator(fleet, _Servers(policy, fleet), self._states),
             limit=Limiter(policy, self._allowances),
             record=Recorder(
-                self._audit, revision=lambda: policy.revision, body_cap=policy.body_cap
+                self._audit,
+                revision=lambda: policy.revision,
+                body_cap=policy.body_cap,
+                tally=tally,
             ),
             invoke=Invoker(fleet, self._states),
         )
@@ -174,6 +179,7 @@ class ServedTenants:
                 tenant=tenant.name,
                 then=self._collect_issuers,
             ),
+            tally=tally,
         )
 
     def _collect_issuers(self) -> None:
@@ -210,8 +216,8 @@ class _Servers:
 
 def _why(status: ServerStatus) -> str:
     if status.reason:
-        return f"server {status.name!r} is {status.state.value}: {status.reason}"
-    return f"server {status.name!r} is {status.state.value} and does not offer it"
+        return f"server {status.name!r} is {status.state.in_words}: {status.reason}"
+    return f"server {status.name!r} is {status.state.in_words} and does not offer it"
 
 
 async def _remember_tools(fleet: Fleet, seen: SeenTools, tenant: str) -> None:

@@ -7,7 +7,7 @@ from typing import Protocol
 import anyio
 import msgspec
 
-from remit.model.conversation import Abilities
+from remit.model.conversation import Abilities, Extras
 from remit.model.servers import ServerConfig
 from remit.upstreams.dialogue import Dialogue
 from remit.upstreams.environment import ResolvedServer
@@ -38,6 +38,14 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
     def __repr__(self) -> str:
         """Name the call without what goes with it."""
         return f"ToolCall(name={self.name!r})"
+
+    def along_with(self, extras: Extras) -> "ToolCall":
+        """Return the call with what the caller sent beside its arguments."""
+        # Those that the tool's schema explains are made anew, of the arguments.
+        ours = {name.lower() for name in self.headers}
+        unknown = {name: value for name, value in extras.headers.items() if name not in ours}
+        headers = {**unknown, **self.headers} if unknown else self.headers
+        return msgspec.structs.replace(self, more=extras.parts, headers=headers)
 
 
 class Session(Protocol):

@@ -1,49 +1,59 @@
 """One server behind us: connected, listed, watched, and connected again when it is lost.
 
-starting ──▶ ready ──▶ starting (lost: the tools stay while one attempt is made)
-    │          ▲            │
-    └──▶ failed ◀───────────┘   the reason is shown; tried again after a pause
-disabled: by the declaration, or since a variable it needs is missing
-retired:  no longer declared so; calls under way end, and then every connection is closed
+    starting ──────▶ ready ◀─────▶ degraded    its list could not be read again; or it was lost,
+        │              ▲  ▲           │        and its tools stay while one attempt is made
+        ▼              │  └───────┐   │
+    backing off ◀──────┼──────────┼───┘        the tools are gone; each pause is longer, to a bound
+        │              │          │
+        └──▶ quarantined ─────────┘            too many failures within a window: only a probe now
+                                               and then, until one succeeds
+    stopped ◀── from anywhere                  by the declaration, or since a variable is missing,
+                                               or since nobody has claimed its package (R30)
+
+`restart` and a changed declaration begin anew at starting. What is no longer declared is retired:
+calls under way end, and then every connection is closed.
 """
 
 import math
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    AsyncExitStack,
+    asynccontextmanager,
+)
 from dataclasses import replace
 from functools import partial
-from typing import Final, Never, cast
+from typing import Final, Never
 
 import anyio
-import msgspec
 import structlog
 
 from remit.errors import (
     UpstreamError,
     UpstreamProtocolError,
-    UpstreamTimeout,
     UpstreamUnavailable,
 )
-from remit.model.conversation import Conversation, Extras
+from remit.model.conversation import Extras
 from remit.model.principals import Principal
 from remit.model.servers import ServerConfig, ServerState, ServerStatus, ServerTrial, Transport
-from remit.upstreams.bridge import call_in_rounds
+from remit.upstreams.attempts import Attempts
 from remit.upstreams.connection import Connection, open_connection
-from remit.upstreams.deadline import Deadline, PausableDeadline
-from remit.upstreams.dialogue import Dialogue
 from remit.upstreams.environment import MissingVariable, resolve
 from remit.upstreams.era import Era
 from remit.upstreams.listing import read_tools
 from remit.upstreams.offer import Offer, build_offer
-from remit.upstreams.pool import Key, Pool
-from remit.upstreams.session import Session, Setup, Signals, ToolCall
+from remit.upstreams.session import Session, Setup, Signals
 from remit.upstreams.surroundings import Surroundings
 from remit.upstreams.transcript import Transcript, secrets_of
-from remit.upstreams.ways import PLAIN, Way, way_for
+from remit.upstreams.ways import PLAIN, Way, Ways
 
 log = structlog.get_logger(__name__)
 
 NO_LONGER: Final = "is no longer declared, or not in this way"
+
+_WORTH_WAITING: Final = (ServerState.STARTING, ServerState.READY, ServerState.DEGRADED)
+"""Where a call may wait for a connection: an attempt is made at once, and its end is told."""
 
 PARTING: Final = 30.0
 """Seconds that calls under way have to end when their server is retired."""
@@ -73,8 +83,10 @@ class Upstream:
         self._probe_is_fatal = False
         self._transcript: Transcript | None = None
         self._relist_note = ""
-        self._pool = self._new_pool()
-        self._refuses_handshake = config.transport is Transport.BUILTIN
+        self._attempts = Attempts(around.pace)
+        self._next_attempt: float | None = None
+        self._connections = 0
+        self._ways = Ways(config, self, self._open_way, tasks=around.tasks, idle=around.pace.idle)
         self._life = anyio.CancelScope()
         self._calls = 0
         self._idle = anyio.Event()
@@ -86,17 +98,29 @@ class Upstream:
         """Return where the server stands, for people."""
         transcript = self._transcript or Transcript()
         offer = self.offer or Offer()
-        notes = (*offer.notes, self._relist_note, *transcript.notes)
+        notes = (*offer.notes, *transcript.notes)
+        state, reason = self._state, self._reason
+        if state is ServerState.READY and (amiss := self._amiss()):
+            state, reason = ServerState.DEGRADED, transcript.redacted(amiss)
+        until = self._next_attempt
         return ServerStatus(
             name=self._config.name,
             transport=self._config.transport,
-            state=self._state,
-            reason=self._reason,
+            state=state,
+            reason=reason,
             tools=len(offer.tools),
             protocol=self._era.version if self._era is not None else "",
             stderr_tail=transcript.tail,
-            notes=tuple(transcript.redacted(note) for note in notes if note),
+            notes=tuple(transcript.redacted(note) for note in notes),
+            failures=self._attempts.failures,
+            retry_in=None if until is None else max(0.0, until - anyio.current_time()),
+            connections=self._connections,
+            in_flight=self._calls,
         )
+
+    def _amiss(self) -> str:
+        """Return what is wrong with a server that is connected, or nothing."""
+        return self._relist_note
 
     async def try_out(self) -> ServerTrial:
         """Connect beside what is connected, list the tools, and leave again.
@@ -149,8 +173,8 @@ class Upstream:
             with anyio.move_on_after(parting):
                 await self._idle.wait()
         self._life.cancel()
-        self._pool.close()
-        self._move(ServerState.DISABLED, NO_LONGER)
+        self._ways.close()
+        self._move(ServerState.STOPPED, NO_LONGER)
         log.info("server retired", server=self._config.name)
 
     async def _run(self) -> None:
@@ -158,25 +182,22 @@ class Upstream:
         if refusal is not None:
             self._move(*refusal)
             return
-        pace = self._around.pace
-        pause = pace.pause
         while True:
             try:
                 await self._live()
             except MissingVariable as error:
-                self._move(ServerState.DISABLED, str(error))
+                self._move(ServerState.STOPPED, str(error))
                 self._publish(None)
                 return
             except UpstreamError as error:
-                self._lost(str(error))
+                pause = self._lost(str(error))
             except Exception as error:
                 # The supervisor of an upstream connection: its fault must not end the others'.
                 log.exception("server failed", server=self._config.name)
-                self._lost(f"failed in an unforeseen way: {type(error).__name__}")
-            if self._was_steady():
-                pause = pace.pause
+                pause = self._lost(f"failed in an unforeseen way: {type(error).__name__}")
+            self._next_attempt = anyio.current_time() + pause
             await anyio.sleep(pause)
-            pause = min(2 * pause, pace.longest_pause)
+            self._next_attempt = None
 
     async def invoke(
         self,
@@ -232,79 +253,37 @@ class Upstream:
         if route is None:
             raise UpstreamUnavailable(self._reason or f"offers no tool {tool!r} now")
         call = route.call(arguments, meta)
-        if extras is not None:
-            headers = {**extras.headers, **call.headers}
-            call = msgspec.structs.replace(call, more=extras.parts, headers=headers)
-        conversation = None if extras is None else extras.conversation
-        way = self._way(principal, conversation)
-        sent = False
-        try:
-            if conversation is None:
-                with Deadline(seconds), await self._turn(way) as session:
-                    sent = True
-                    return await session.call(call)
-            with (
-                PausableDeadline(seconds) as deadline,
-                await self._mirroring_turn(way, principal, conversation) as session,
-            ):
-                sent = True
-                return await _converse(session, call, Dialogue(conversation, deadline))
-        except TimeoutError:
-            late = self._why_late(way, seconds, sent=sent)
-            raise UpstreamTimeout(late, sent=sent) from None
+        if extras is None:
+            return await self._ways.call(call, principal, seconds)
+        call = call.along_with(extras)
+        if extras.conversation is None:
+            return await self._ways.call(call, principal, seconds)
+        return await self._ways.converse(call, principal, extras.conversation, seconds)
 
-    def _way(self, principal: Principal, conversation: Conversation | None) -> Way:
-        return way_for(
-            principal,
-            conversation,
-            era=self._era,
-            is_shared=self._config.is_shared,
-            is_modern_only=self._refuses_handshake,
-        )
+    async def turn(self) -> AbstractContextManager[Session]:
+        """Take a turn on the connection that callers share.
 
-    async def _mirroring_turn(
-        self, way: Way, principal: Principal, conversation: Conversation
-    ) -> AbstractContextManager[Session]:
-        """Take a turn on a connection of the caller's era, if the server speaks it."""
-        try:
-            return await self._turn(way)
-        except UpstreamUnavailable:
-            if not way.is_legacy or not self._refuses_handshake:
-                raise
-        return await self._turn(self._way(principal, conversation))
-
-    async def _turn(self, way: Way) -> AbstractContextManager[Session]:
-        """Take a turn on the connection that the caller uses (R27)."""
-        if not (self._config.is_shared and way.is_plain):
-            return await self._pool.turn(way)
-        while (connection := self._connected()) is None:
-            if self._state in (ServerState.FAILED, ServerState.DISABLED):
+        Raises:
+            UpstreamUnavailable: There is none, and none will come soon.
+        """
+        while (connection := self.connected()) is None:
+            if self._state not in _WORTH_WAITING:
                 raise UpstreamUnavailable(self._reason)
             await self._moved.wait()
         return await connection.turn()
 
-    def _connected(self) -> Connection | None:
+    def connected(self) -> Connection | None:
         """Return the shared connection, unless it is lost and its owner has yet to notice."""
         lost = self._signals is None or self._signals.ended is not None
         return None if lost else self._connection
 
-    def _why_late(self, way: Way, seconds: float, *, sent: bool) -> str:
-        is_own = not (self._config.is_shared and way.is_plain)
-        connection = self._pool.find(way) if is_own else self._connected()
-        late = f"did not answer within {seconds:g} seconds"
-        if not sent:
-            why = "no connection is open yet" if connection is None else "upstream busy"
-            return f"{late}: {why}, the call was not sent"
-        others = connection.in_flight if connection is not None else 0
-        return f"{late}: upstream busy with {others} more" if others else late
-
     def _refusal(self) -> tuple[ServerState, str] | None:
         if not self._config.enabled:
-            return ServerState.DISABLED, "disabled in the declaration"
+            return ServerState.STOPPED, "disabled in the declaration"
         if not self._config.allow_unclaimed:
             reason = self._around.unclaimed(self._config)
             if reason is not None:
-                return ServerState.FAILED, reason
+                return ServerState.STOPPED, reason
         return None
 
     async def _live(self) -> Never:
@@ -402,57 +381,54 @@ class Upstream:
             abilities=way.abilities,
             make_builtin=None if make is None else partial(make, resolved.args),
         )
-        async with open_connection(setup, first) as connection:
-            yield connection
-
-    def _new_pool(self) -> Pool:
-        # The connection that lists the tools is one of the server's children.
-        return Pool(
-            self._config.name,
-            self._open_way,
-            tasks=self._around.tasks,
-            most=max(1, self._config.max_children - 1),
-            idle=self._around.pace.idle,
-        )
-
-    @asynccontextmanager
-    async def _open_way(self, way: Key, signals: Signals) -> AsyncGenerator[Connection]:
-        is_open = False
+        self._connections += 1
         try:
-            async with self._open(signals, _nothing_first, cast("Way", way)) as connection:
-                is_open = True
+            async with open_connection(setup, first) as connection:
                 yield connection
-        except UpstreamError:
-            if not is_open and cast("Way", way).is_legacy:
-                self._refuses_handshake = True  # until it is connected to anew
-            raise
+        finally:
+            self._connections -= 1
+
+    def _open_way(self, way: Way, signals: Signals) -> AbstractAsyncContextManager[Connection]:
+        return self._open(signals, _nothing_first, way)
 
     def _ready(self, connection: Connection, signals: Signals, offer: Offer) -> None:
         self._connection = connection
         self._signals = signals
         self._era = connection.session.era
-        self._refuses_handshake = self._config.transport is Transport.BUILTIN
+        self._ways.speaks(self._era)
         self._ready_since = anyio.current_time()
         log.info("server ready", server=self._config.name, tools=len(offer.tools))
         self._publish(offer)
         self._move(ServerState.READY, "")
 
-    def _was_steady(self) -> bool:
-        since, self._ready_since = self._ready_since, math.inf
-        return anyio.current_time() - since > self._around.pace.steady
+    def _lost(self, problem: str) -> float:
+        """Take note that there is no connection, and return the seconds until the next attempt.
 
-    def _lost(self, problem: str) -> None:
-        """Take note that there is no connection; tools go when a second attempt failed as well."""
+        The tools go when a second attempt failed as well.
+        """
+        now, since = anyio.current_time(), self._ready_since
+        self._ready_since, self._relist_note = math.inf, ""
+        if now - since > self._around.pace.steady:
+            self._attempts.lasted()
+        pause = self._attempts.failed(now)
         reason = self._transcript.redacted(problem) if self._transcript is not None else problem
-        if self._state is ServerState.READY:
-            log.warning("server lost", server=self._config.name, reason=reason)
-            self._move(ServerState.STARTING, reason)
-            return
-        if self._state is not ServerState.FAILED or reason != self._reason:
-            log.warning("server failed", server=self._config.name, reason=reason)
-        self._era = None
-        self._move(ServerState.FAILED, reason)
-        self._publish(None)
+        reason = self._attempts.told(reason)
+        if self._attempts.is_open:
+            state, said = ServerState.QUARANTINED, "server quarantined"
+        elif math.isfinite(since):
+            state, said = ServerState.DEGRADED, "server lost"
+        else:
+            state, said = ServerState.BACKING_OFF, "server failed"
+        # Of what goes on failing it is said once, until it fails for another reason; of what is
+        # in quarantine not even that, since nobody is waiting for it.
+        is_news = state is not self._state or reason != self._reason
+        if is_news and not self._state is state is ServerState.QUARANTINED:
+            log.warning(said, server=self._config.name, reason=reason)
+        self._move(state, reason)
+        if state is not ServerState.DEGRADED:
+            self._era = None
+            self._publish(None)
+        return pause
 
     def _move(self, state: ServerState, reason: str) -> None:
         self._state, self._reason = state, reason
@@ -477,10 +453,3 @@ class Upstream:
 
 async def _nothing_first(session: Session) -> None:
     del session
-
-
-async def _converse(session: Session, call: ToolCall, dialogue: Dialogue) -> bytes:
-    call = msgspec.structs.replace(call, dialogue=dialogue)
-    if session.era.is_modern and not dialogue.conversation.is_modern:
-        return await call_in_rounds(session, call, dialogue)
-    return await session.call(call)
