@@ -148,14 +148,13 @@ class ServedTenants:
         installation = self._installation
         seen = [tool.id for tool in await installation.seen.all_tools(tenant.name)]
         directory = Directory(fleet, policy, seen)
+        record = Recorder(self._audit, revision=lambda: policy.revision, body_cap=policy.body_cap)
         pipeline = Pipeline(
             authorize=Authorizer(directory, policy),
             validate=Validator(fleet, _Servers(policy, fleet)),
             limit=Limiter(policy, self._allowances),
-            record=Recorder(
-                self._audit, revision=lambda: policy.revision, body_cap=policy.body_cap
-            ),
-            invoke=Invoker(fleet),
+            record=record,
+            invoke=Invoker(fleet, record),
         )
         return ServedTenant(
             tenant=tenant,

@@ -70,7 +70,12 @@ class Validator:
                 f"{tool_id} is not available now: {self._servers.why_absent(tool_id.server)}"
             )
         self._check(tool, authorized.call.arguments)
-        return ValidCall(authorized=authorized, tool=tool, timeout=config.timeout_of(tool_id.name))
+        return ValidCall(
+            authorized=authorized,
+            tool=tool,
+            timeout=config.timeout_of(tool_id.name),
+            retry=config.retry_of(tool_id.name),
+        )
 
     def _check(self, tool: Tool, arguments: bytes) -> None:
         decoded = _decode(arguments)
