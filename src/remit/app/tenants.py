@@ -29,6 +29,7 @@ from remit.calls.limit import Allowances, Limiter
 from remit.calls.listing import Listing
 from remit.calls.pipeline import Pipeline
 from remit.calls.record import AuditLog, Recorder
+from remit.calls.tally import Tally
 from remit.calls.validate import Validator
 from remit.errors import StorageUnavailable
 from remit.model.declaration import Declaration
@@ -55,6 +56,7 @@ class ServedTenant:
     listing: Listing
     pipeline: Pipeline
     follower: Follower
+    tally: Tally
 
 
 class ServedTenants:
@@ -147,8 +149,13 @@ class ServedTenants:
     async def _assemble(self, tenant: Tenant, policy: PolicyInForce, fleet: Fleet) -> ServedTenant:
         installation = self._installation
         seen = [tool.id for tool in await installation.seen.all_tools(tenant.name)]
-        directory = Directory(fleet, policy, seen)
-        record = Recorder(self._audit, revision=lambda: policy.revision, body_cap=policy.body_cap)
+        directory, tally = Directory(fleet, policy, seen), Tally()
+        record = Recorder(
+            self._audit,
+            revision=lambda: policy.revision,
+            body_cap=policy.body_cap,
+            tally=tally,
+        )
         pipeline = Pipeline(
             authorize=Authorizer(directory, policy),
             validate=Validator(fleet, _Servers(policy, fleet)),
@@ -170,6 +177,7 @@ class ServedTenants:
                 tenant=tenant.name,
                 then=self._collect_issuers,
             ),
+            tally=tally,
         )
 
     def _collect_issuers(self) -> None:

@@ -9,6 +9,7 @@ import structlog
 
 from remit.calls.ids import new_id
 from remit.calls.redact import recorded, recorded_text
+from remit.calls.tally import Tally
 from remit.errors import AuditUnavailable, BadCall, CallDenied, LimitReached, UpstreamError
 from remit.model.calls import (
     AdmittedCall,
@@ -60,8 +61,11 @@ class Recorder:
         revision: Callable[[], int],
         body_cap: Callable[[], int],
         now: Callable[[], datetime] = utc_now,
+        tally: Tally | None = None,
     ) -> None:
+        """Count into *tally*, or for nobody."""
         self._audit = audit
+        self._tally = Tally() if tally is None else tally
         self._revision = revision
         self._body_cap = body_cap
         self._now = now
@@ -69,7 +73,7 @@ class Recorder:
     async def refused(self, call: Call, refusal: CallDenied | BadCall) -> None:
         """Record a call that authorization turned away."""
         denied = isinstance(refusal, CallDenied)
-        await self._audit.record(
+        await self._turn_away(
             self._event(
                 call,
                 kind=EventKind.REFUSED,
@@ -89,7 +93,7 @@ class Recorder:
         self, authorized: AuthorizedCall, refusal: BadCall | UpstreamError | LimitReached
     ) -> None:
         """Record an allowed call that never ran: bad arguments, a server away, or too many."""
-        await self._audit.record(
+        await self._turn_away(
             self._authorized(
                 authorized,
                 kind=EventKind.REFUSED,
@@ -109,7 +113,8 @@ class Recorder:
         event = self._authorized(
             valid.authorized, kind=EventKind.INVOKED, outcome=OutcomeKind.UNKNOWN
         )
-        await self._audit.record(event)
+        await self._before(event)
+        self._tally.began(event)
         return RecordedCall(valid=valid, event=event)
 
     async def finished(self, call: RecordedCall, outcome: Outcome) -> None:
@@ -168,10 +173,23 @@ class Recorder:
         )
         await self._after(event)
 
-    async def _after(self, event: AuditEvent) -> None:
+    async def _turn_away(self, event: AuditEvent) -> None:
+        await self._before(event)
+        self._tally.ended(event)
+
+    async def _before(self, event: AuditEvent) -> None:
         try:
             await self._audit.record(event)
         except AuditUnavailable:
+            self._tally.unrecorded += 1
+            raise
+
+    async def _after(self, event: AuditEvent) -> None:
+        self._tally.ended(event)
+        try:
+            await self._audit.record(event)
+        except AuditUnavailable:
+            self._tally.unrecorded += 1
             log.exception("outcome cannot be recorded", call_id=event.call_id)
 
     def _authorized(
