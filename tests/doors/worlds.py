@@ -236,12 +236,13 @@ def build_world(
     listing = Listing(directory=directory, catalogues=fleet, policies=policy, statuses=fleet)
     servers = _Servers(policy, fleet)
     states = States(b"key")
+    record = Recorder(audit, revision=lambda: policy.revision, body_cap=policy.body_cap)
     pipeline = Pipeline(
         authorize=Authorizer(directory, policy),
         validate=Validator(fleet, servers, states),
         limit=Limiter(policy, OwnAllowances()),
-        record=Recorder(audit, revision=lambda: policy.revision, body_cap=policy.body_cap),
-        invoke=Invoker(fleet, states),
+        record=record,
+        invoke=Invoker(fleet, record, states),
     )
     changes = ListChanges(
         listing,

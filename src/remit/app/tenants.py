@@ -153,17 +153,18 @@ class ServedTenants:
         installation = self._installation
         seen = [tool.id for tool in await installation.seen.all_tools(tenant.name)]
         directory, tally = Directory(fleet, policy, seen), Tally()
+        record = Recorder(
+            self._audit,
+            revision=lambda: policy.revision,
+            body_cap=policy.body_cap,
+            tally=tally,
+        )
         pipeline = Pipeline(
             authorize=Authorizer(directory, policy),
             validate=Validator(fleet, _Servers(policy, fleet), self._states),
             limit=Limiter(policy, self._allowances),
-            record=Recorder(
-                self._audit,
-                revision=lambda: policy.revision,
-                body_cap=policy.body_cap,
-                tally=tally,
-            ),
-            invoke=Invoker(fleet, self._states),
+            record=record,
+            invoke=Invoker(fleet, record, self._states),
         )
         return ServedTenant(
             tenant=tenant,

@@ -123,9 +123,26 @@ class Recorder:
 
     async def failed(self, call: RecordedCall, failure: UpstreamError) -> None:
         """Record that the upstream failed; if it may have run, the outcome is unknown (R23)."""
-        unknown = failure.sent and failure.code != "INTERNAL_ERROR"
-        kind = OutcomeKind.UNKNOWN if unknown else OutcomeKind.ERROR
-        await self._end(call, kind, code=failure.code, error=str(failure))
+        await self._end(call, _outcome_of(failure), code=failure.code, error=str(failure))
+
+    async def attempted(self, call: RecordedCall, failure: UpstreamError, number: int) -> None:
+        """Record that attempt *number*, counted from 1, failed and another one will be made (R23).
+
+        Raises:
+            AuditUnavailable: Then the other one must not be made.
+        """
+        now = self._now()
+        event = msgspec.structs.replace(
+            call.event,
+            id=new_id(),
+            kind=EventKind.ATTEMPTED,
+            time=now,
+            outcome=_outcome_of(failure).value,
+            code=failure.code,
+            ms=_ms_between(call.valid.call.started, now),
+            error=recorded_text(f"attempt {number}: {failure}", MOST_ERROR),
+        )
+        await self._audit.record(event)
 
     async def abandoned(self, call: RecordedCall) -> None:
         """Record that the caller went away before the upstream answered."""
@@ -237,6 +254,10 @@ class Recorder:
             arguments_size=len(call.arguments),
             error=None if error is None else recorded_text(error, MOST_ERROR),
         )
+
+
+def _outcome_of(failure: UpstreamError) -> OutcomeKind:
+    return OutcomeKind.UNKNOWN if failure.is_outcome_unknown else OutcomeKind.ERROR
 
 
 def _ms_between(start: datetime, end: datetime) -> float:

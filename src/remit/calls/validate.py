@@ -78,6 +78,7 @@ class Validator:
             authorized=authorized,
             tool=tool,
             timeout=config.timeout_of(tool_id.name),
+            retry=config.retry_of(tool_id.name),
             extras=self._opened(authorized),
         )
 

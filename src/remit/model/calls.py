@@ -6,6 +6,7 @@ step does not type-check. They are structs, since every call makes one of each.
 
 from datetime import datetime
 from enum import StrEnum
+from typing import Literal
 
 import msgspec
 
@@ -56,13 +57,15 @@ class ValidCall(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         tool: The tool as its server offers it now.
-        timeout: Seconds the upstream has (R24).
+        timeout: Seconds the upstream has, all attempts together (R24).
+        retry: What the declaration says of repeating it; None leaves it to the tool's hints (R23).
         extras: As the call has them, but with the server's own state in clear.
     """
 
     authorized: AuthorizedCall
     tool: Tool
     timeout: float
+    retry: Literal["never", "safe"] | None = None
     extras: Extras | None = None
 
     @property

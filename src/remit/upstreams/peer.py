@@ -65,7 +65,7 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             UpstreamError: There is none.
         """
-        problem = status_error(self.status)
+        problem = status_error(self.status, self.headers)
         if self.message is not None and self._speaks_for_itself(self.message):
             return result_of(self.message)
         raise problem or UpstreamProtocolError("answered with a message that cannot be read")
@@ -200,7 +200,9 @@ class HttpPeer:
                 found = self._message(event, number)
                 if found is not None:
                     return found
-        raise UpstreamUnavailable("ended its event stream without an answer", sent=True)
+        raise UpstreamUnavailable(
+            "ended its event stream without an answer", sent=True, transient=True
+        )
 
     async def _is_heard(self, event: Event, call: tuple[int, Dialogue] | None) -> bool:
         """Whether an event is for the caller of a call under way, who then gets it.

@@ -251,7 +251,7 @@ class Upstream:
             raise UpstreamUnavailable(NO_LONGER)
         route = self.offer.routes.get(tool) if self.offer is not None else None
         if route is None:
-            raise UpstreamUnavailable(self._reason or f"offers no tool {tool!r} now")
+            raise self._absent(f"offers no tool {tool!r} now")
         call = route.call(arguments, meta)
         if extras is None:
             return await self._ways.call(call, principal, seconds)
@@ -268,9 +268,13 @@ class Upstream:
         """
         while (connection := self.connected()) is None:
             if self._state not in _WORTH_WAITING:
-                raise UpstreamUnavailable(self._reason)
+                raise self._absent(NO_LONGER)
             await self._moved.wait()
         return await connection.turn()
+
+    def _absent(self, otherwise: str) -> UpstreamUnavailable:
+        transient = self._state is ServerState.BACKING_OFF
+        return UpstreamUnavailable(self._reason or otherwise, transient=transient)
 
     def connected(self) -> Connection | None:
         """Return the shared connection, unless it is lost and its owner has yet to notice."""

@@ -96,10 +96,10 @@ class Problems:
     def _tool_error(self, error: RemitError, request_id: str, *, modern: bool) -> bytes:
         meta: dict[str, object] = {"remit/code": error.code, "remit/requestId": request_id}
         text = _text(error)
-        if isinstance(error, UpstreamError) and error.sent and error.code != "INTERNAL_ERROR":
+        if isinstance(error, UpstreamError) and error.is_outcome_unknown:
             meta["remit/outcome"] = "unknown"
             text += "; whether it took effect is unknown"
-        if isinstance(error, LimitReached):
+        if isinstance(error, LimitReached | UpstreamError) and error.retry_after is not None:
             meta["remit/retry_after"] = error.retry_after
         result: dict[str, object] = {
             "content": [{"type": "text", "text": text}],
