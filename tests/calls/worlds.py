@@ -66,6 +66,7 @@ class Invocation:
     meta: bytes
     principal: Principal
     timeout: float
+    method: str = "tools/call"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,10 +96,16 @@ class CountingUpstreams:
         meta: bytes,
         principal: Principal,
         timeout: float,  # noqa: ASYNC109 - the port's
+        method: str = "tools/call",
     ) -> bytes:
         self.invocations.append(
             Invocation(
-                tool=tool, arguments=arguments, meta=meta, principal=principal, timeout=timeout
+                tool=tool,
+                arguments=arguments,
+                meta=meta,
+                principal=principal,
+                timeout=timeout,
+                method=method,
             )
         )
         return await self.answer()

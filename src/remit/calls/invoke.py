@@ -22,8 +22,9 @@ class Upstreams(Protocol):
         meta: bytes,
         principal: Principal,
         timeout: float,  # noqa: ASYNC109 - the port states the limit, its adapter keeps it
+        method: str,
     ) -> bytes:
-        """Run *tool* and return its `result` as raw JSON, as the server sent it.
+        """Ask *method* about *tool*, and return the `result` as raw JSON, as the server sent it.
 
         Raises:
             UpstreamError: The server failed, or did not answer within *timeout* seconds.
@@ -67,11 +68,12 @@ class Invoker:
         call = valid.call
         started = time.perf_counter()
         result = await self._upstreams.invoke(
-            valid.tool.id,
+            valid.authorized.tool_id,
             arguments=call.arguments,
             meta=call.meta,
             principal=call.principal,
             timeout=valid.timeout,
+            method=call.method,
         )
         return Outcome(
             kind=OutcomeKind.TOOL_ERROR if is_tool_error(result) else OutcomeKind.OK,

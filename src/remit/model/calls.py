@@ -9,6 +9,7 @@ from enum import StrEnum
 
 import msgspec
 
+from remit.model.contents import Item, Kind
 from remit.model.decisions import Decision
 from remit.model.events import AuditEvent
 from remit.model.principals import Principal
@@ -16,11 +17,13 @@ from remit.model.tools import Tool, ToolId
 
 
 class Call(msgspec.Struct, frozen=True, kw_only=True):
-    """A request to run a tool, as a door received it.
+    """A request to run a tool, or to be given a prompt or a resource, as a door received it.
 
     Attributes:
         id: Minted by us; the request id that denials carry (R14).
-        requested: The name as the caller spelled it.
+        kind: What the name is one of.
+        method: What is asked about it.
+        requested: The name as the caller spelled it; the URI of a resource.
         scope: The server of the endpoint that was called, or None on the endpoint of all servers.
         arguments: Raw JSON object, UTF-8, exactly the bytes that would be forwarded.
         meta: Raw JSON of the request's `_meta` as it is to be forwarded, or empty.
@@ -29,6 +32,8 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str
     principal: Principal
+    kind: Kind = Kind.TOOL
+    method: str = "tools/call"
     requested: str
     scope: str | None
     arguments: bytes
@@ -52,12 +57,13 @@ class ValidCall(msgspec.Struct, frozen=True, kw_only=True):
     """An authorized call whose arguments fit the tool's input schema.
 
     Attributes:
-        tool: The tool as its server offers it now.
+        tool: The tool as its server offers it now, or the item; None for a resource that is not
+            listed.
         timeout: Seconds the upstream has (R24).
     """
 
     authorized: AuthorizedCall
-    tool: Tool
+    tool: Tool | Item | None
     timeout: float
 
     @property

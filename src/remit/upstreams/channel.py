@@ -23,7 +23,12 @@ from remit.upstreams.wire import (
     value_of,
 )
 
-TOOLS_CHANGED = "notifications/tools/list_changed"
+LISTS_CHANGED = frozenset(
+    f"notifications/{what}/list_changed" for what in ("tools", "prompts", "resources")
+)
+
+_NAMING = ("tools/call", "prompts/get")
+"""Methods whose params are a name and arguments."""
 
 
 class Channel:
@@ -151,7 +156,7 @@ class Channel:
         if message.method:
             if message.is_request:
                 self._post(reply_frame(message))
-            elif message.method == TOOLS_CHANGED:
+            elif message.method in LISTS_CHANGED:
                 self._signals.tools_changed()
             return
         number = message.answers
@@ -179,23 +184,27 @@ class ChannelSession:
         """The protocol revision that both sides speak."""
         return self._era
 
-    async def list_page(self, cursor: str | None, /) -> bytes:
-        """Return one page of `tools/list`; None asks for the first."""
-        return await self._channel.ask("tools/list", self._era.params(cursor_part(cursor)))
+    async def list_page(self, cursor: str | None, method: str, /) -> bytes:
+        """Return one page of a list; None asks for the first."""
+        return await self._channel.ask(method, self._era.params(cursor_part(cursor)))
 
     async def call(self, call: ToolCall, /) -> bytes:
         """Run a tool."""
         params = self._era.params(call_parts(call), call.meta)
-        return await self._channel.ask("tools/call", params)
+        return await self._channel.ask(call.method, params)
 
 
 def cursor_part(cursor: str | None) -> bytes:
-    """Return the members of `tools/list` params."""
+    """Return the members of a list's params."""
     return b"" if cursor is None else b'"cursor":' + json_bytes(cursor)
 
 
 def call_parts(call: ToolCall) -> bytes:
-    """Return the members of `tools/call` params; the arguments are those very bytes."""
+    """Return the members of the call's params; the arguments are those very bytes."""
+    if call.method == "resources/read":
+        return b'"uri":' + json_bytes(call.name)
+    if call.method not in _NAMING:
+        return call.arguments.strip()[1:-1]
     return b'"name":%s,"arguments":%s' % (json_bytes(call.name), call.arguments or b"{}")
 
 

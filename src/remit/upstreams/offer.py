@@ -16,6 +16,7 @@ from mcp.shared.inbound import (
 )
 
 from remit.errors import UpstreamError
+from remit.model.contents import Contents, Kind, kind_of
 from remit.model.servers import ServerConfig
 from remit.model.tools import Hints, Tool, ToolId
 from remit.upstreams.session import ToolCall
@@ -76,7 +77,7 @@ class Route:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offer:
-    """The tools of one server, and how to call them.
+    """What one server offers, and how to call its tools.
 
     Attributes:
         notes: What was left out or looked odd, one line each.
@@ -85,6 +86,7 @@ class Offer:
     tools: tuple[Tool, ...] = ()
     routes: Mapping[str, Route] = field(default_factory=dict[str, Route])
     notes: tuple[str, ...] = ()
+    contents: Contents = field(default_factory=Contents)
 
 
 def build_offer(
@@ -118,6 +120,9 @@ def build_offer(
             continue
         seen.add(theirs.name)
         for name in _names_of(theirs.name, config, ours):
+            if kind_of(name) is not Kind.TOOL:
+                noted.append(f"left out tool {name!r}: its name reads as that of a {kind_of(name)}")
+                continue
             renames = config.tool_args.get(name, {})
             tools[name] = theirs.offered_as(ToolId(config.name, name), renames)
             routes[name] = theirs.route(renames)

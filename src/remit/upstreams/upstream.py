@@ -23,16 +23,19 @@ from remit.errors import (
     UpstreamTimeout,
     UpstreamUnavailable,
 )
+from remit.model.contents import Contents, Kind, kind_of, own_name
 from remit.model.principals import Principal
 from remit.model.servers import ServerConfig, ServerState, ServerStatus, ServerTrial, Transport
+from remit.model.tools import ToolId
 from remit.upstreams.connection import Connection, open_connection
+from remit.upstreams.contents import in_own_words, read_contents
 from remit.upstreams.deadline import Deadline
 from remit.upstreams.environment import MissingVariable, resolve
 from remit.upstreams.era import Era
 from remit.upstreams.listing import read_tools
 from remit.upstreams.offer import Offer, build_offer
 from remit.upstreams.pool import Pool
-from remit.upstreams.session import Session, Setup, Signals
+from remit.upstreams.session import Session, Setup, Signals, ToolCall
 from remit.upstreams.surroundings import Surroundings
 from remit.upstreams.transcript import Transcript, secrets_of
 
@@ -181,8 +184,9 @@ class Upstream:
         meta: bytes,
         principal: Principal,
         timeout: float,  # noqa: ASYNC109 - what the port asks for
+        method: str = "tools/call",
     ) -> bytes:
-        """Run a tool and return the raw `result`.
+        """Run a tool, or ask *method* about another item, and return the raw `result`.
 
         Raises:
             UpstreamError: There is none; the text names the server.
@@ -190,7 +194,7 @@ class Upstream:
         self._calls += 1
         try:
             return await self._invoke(
-                tool, arguments=arguments, meta=meta, principal=principal, seconds=timeout
+                partial(self._call_of, tool, method, arguments, meta), principal, seconds=timeout
             )
         except UpstreamError as error:
             if isinstance(error, UpstreamUnavailable) and self._signals is not None:
@@ -206,14 +210,13 @@ class Upstream:
                 self._idle.set()
 
     async def _invoke(
-        self, tool: str, *, arguments: bytes, meta: bytes, principal: Principal, seconds: float
+        self, call_of: Callable[[Offer], ToolCall], principal: Principal, *, seconds: float
     ) -> bytes:
         if self._is_retired:
             raise UpstreamUnavailable(NO_LONGER)
-        route = self.offer.routes.get(tool) if self.offer is not None else None
-        if route is None:
-            raise UpstreamUnavailable(self._reason or f"offers no tool {tool!r} now")
-        call = route.call(arguments, meta)
+        if self.offer is None:
+            raise UpstreamUnavailable(self._reason or "offers nothing now")
+        call = call_of(self.offer)
         sent = False
         try:
             with Deadline(seconds), await self._turn(principal) as session:
@@ -222,6 +225,20 @@ class Upstream:
         except TimeoutError:
             late = self._why_late(principal, seconds, sent=sent)
             raise UpstreamTimeout(late, sent=sent) from None
+
+    def _call_of(
+        self, name: str, method: str, arguments: bytes, meta: bytes, offer: Offer
+    ) -> ToolCall:
+        """Return the call in the server's own words."""
+        if kind_of(name) is not Kind.TOOL:
+            own = own_name(ToolId(self._config.name, name))
+            if method == "completion/complete":
+                arguments = in_own_words(arguments, kind_of(name), own)
+            return ToolCall(name=own, method=method, arguments=arguments, meta=meta)
+        route = offer.routes.get(name)
+        if route is None:
+            raise UpstreamUnavailable(self._reason or f"offers no tool {name!r} now")
+        return route.call(arguments, meta)
 
     async def _turn(self, principal: Principal) -> AbstractContextManager[Session]:
         """Take a turn on the connection that the caller uses (R27)."""
@@ -328,7 +345,20 @@ class Upstream:
     async def _read_offer(self, session: Session) -> Offer:
         listed, notes = await read_tools(session)
         has_headers = self._config.transport is Transport.HTTP and session.era.is_modern
-        return build_offer(self._config, listed, notes=notes, has_headers=has_headers)
+        offer = build_offer(self._config, listed, notes=notes, has_headers=has_headers)
+        contents, more = await self._read_contents(session)
+        return replace(offer, contents=contents, notes=(*offer.notes, *more))
+
+    async def _read_contents(self, session: Session) -> tuple[Contents, tuple[str, ...]]:
+        """Return what is offered beside tools, which never costs the server its tools."""
+        problem = "it did not answer in time"
+        with anyio.move_on_after(self._config.start_timeout / 2):
+            try:
+                return await read_contents(self._config.name, session)
+            except UpstreamProtocolError as error:
+                problem = f"it {error}"
+        before = self.offer.contents if self.offer is not None else Contents()
+        return before, (f"its prompts and resources could not be read: {problem}",)
 
     @asynccontextmanager
     async def _open(
@@ -398,7 +428,7 @@ class Upstream:
     def _publish(self, offer: Offer | None) -> None:
         before, self.offer = self.offer, offer
         self._log_notes(before or Offer(), offer or Offer())
-        if (before and before.tools) != (offer and offer.tools):
+        if _on_offer(before) != _on_offer(offer):
             self._on_change()
 
     def _log_notes(self, before: Offer, after: Offer) -> None:
@@ -411,6 +441,10 @@ class Upstream:
 
 async def _nothing_first(session: Session) -> None:
     del session
+
+
+def _on_offer(offer: Offer | None) -> object:
+    return offer and (offer.tools, offer.contents)
 
 
 def _key(principal: Principal) -> tuple[str, str]:
