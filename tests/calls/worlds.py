@@ -171,11 +171,11 @@ class World:
                 name=config.name,
                 transport=Transport.STDIO,
                 state=(
-                    ServerState.DISABLED
+                    ServerState.STOPPED
                     if not config.enabled
                     else ServerState.READY
                     if config.name in up
-                    else ServerState.FAILED
+                    else ServerState.BACKING_OFF
                 ),
             )
             for config in self.declaration.servers.values()

@@ -211,8 +211,8 @@ class _Servers:
 
 def _why(status: ServerStatus) -> str:
     if status.reason:
-        return f"server {status.name!r} is {status.state.value}: {status.reason}"
-    return f"server {status.name!r} is {status.state.value} and does not offer it"
+        return f"server {status.name!r} is {status.state.in_words}: {status.reason}"
+    return f"server {status.name!r} is {status.state.in_words} and does not offer it"
 
 
 async def _remember_tools(fleet: Fleet, seen: SeenTools, tenant: str) -> None:

@@ -6,7 +6,7 @@ from typing import Protocol, cast
 from remit.calls.directory import CatalogueSource, Directory, PolicySource
 from remit.calls.item_listing import ItemListing
 from remit.model.principals import Principal
-from remit.model.servers import ServerState, ServerStatus
+from remit.model.servers import ServerStatus
 from remit.model.tools import Tool, ToolId
 from remit.policy.engine import decide
 from remit.policy.reach import named_servers, reaches_any_server
@@ -140,8 +140,7 @@ class Listing:
         if not reaches_any_server(self._policies.snapshot, principal):
             return False
         return any(
-            status.state in (ServerState.STARTING, ServerState.FAILED)
-            and scope in (None, status.name)
+            status.state.may_come and scope in (None, status.name)
             for status in self._statuses.statuses()
         )
 

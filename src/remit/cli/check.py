@@ -158,7 +158,7 @@ def _told_by(status: ServerStatus, loaded: Loaded) -> Iterator[Problem]:
     if is_absent(status, loaded.declaration):
         yield Problem(
             code="server-absent",
-            message=f"server {status.name!r} {status.state.value}: {status.reason}",
+            message=f"server {status.name!r} is {status.state.in_words}: {status.reason}",
             remedy="repair its entry, or say `enabled: false`",
             file=loaded.file,
             line=line,

@@ -176,7 +176,7 @@ def is_ready(statuses: Sequence[ServerStatus]) -> bool:
 
     A server that failed makes nobody wait, since it is left out and the list says so.
     """
-    wanted = [status for status in statuses if status.state is not ServerState.DISABLED]
+    wanted = [status for status in statuses if status.state is not ServerState.STOPPED]
     return not wanted or any(status.state is not ServerState.STARTING for status in wanted)
 
 

@@ -7,6 +7,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, cast
 
+import anyio
+
+from remit.errors import UpstreamProtocolError
 from remit.model.contents import Contents, Item, Kind
 from remit.upstreams.era import Era
 from remit.upstreams.listing import read_list
@@ -52,14 +55,32 @@ TEMPLATES: Final = _List(
 )
 
 
-async def read_contents(server: str, session: Session) -> tuple[Contents, tuple[str, ...]]:
+async def read_contents(
+    server: str, session: Session, before: Contents, patience: float
+) -> tuple[Contents, tuple[str, ...]]:
     """Return what the server offers beside tools, with notes on what looked odd.
 
-    Only what it says it has is asked for.
+    Only what it says it has is asked for, and that it fails never costs a server its tools.
+
+    Args:
+        server: Its name.
+        session: With it.
+        before: What it offered the last time, which stands while nothing newer can be had.
+        patience: Seconds that it has.
 
     Raises:
-        UpstreamError: A list cannot be had.
+        UpstreamUnavailable: The connection is lost.
     """
+    problem = "it did not answer in time"
+    with anyio.move_on_after(patience):
+        try:
+            return await _read_contents(server, session)
+        except UpstreamProtocolError as error:
+            problem = f"it {error}"
+    return before, (f"its prompts and resources could not be read: {problem}",)
+
+
+async def _read_contents(server: str, session: Session) -> tuple[Contents, tuple[str, ...]]:
     notes: list[str] = []
     found: dict[str, tuple[Item, ...]] = {}
     era = session.era

@@ -1,10 +1,17 @@
 """One server behind us: connected, listed, watched, and connected again when it is lost.
 
-starting ──▶ ready ──▶ starting (lost: the tools stay while one attempt is made)
-    │          ▲            │
-    └──▶ failed ◀───────────┘   the reason is shown; tried again after a pause
-disabled: by the declaration, or since a variable it needs is missing
-retired:  no longer declared so; calls under way end, and then every connection is closed
+    starting ──────▶ ready ◀─────▶ degraded    its list could not be read again; or it was lost,
+        │              ▲  ▲           │        and its tools stay while one attempt is made
+        ▼              │  └───────┐   │
+    backing off ◀──────┼──────────┼───┘        the tools are gone; each pause is longer, to a bound
+        │              │          │
+        └──▶ quarantined ─────────┘            too many failures within a window: only a probe now
+                                               and then, until one succeeds
+    stopped ◀── from anywhere                  by the declaration, or since a variable is missing,
+                                               or since nobody has claimed its package (R30)
+
+`restart` and a changed declaration begin anew at starting. What is no longer declared is retired:
+calls under way end, and then every connection is closed.
 """
 
 import math
@@ -23,12 +30,13 @@ from remit.errors import (
     UpstreamTimeout,
     UpstreamUnavailable,
 )
-from remit.model.contents import Contents, Kind, kind_of, own_name
+from remit.model.contents import Contents
 from remit.model.principals import Principal
 from remit.model.servers import ServerConfig, ServerState, ServerStatus, ServerTrial, Transport
 from remit.model.tools import ToolId
+from remit.upstreams.attempts import Attempts
 from remit.upstreams.connection import Connection, open_connection
-from remit.upstreams.contents import in_own_words, read_contents
+from remit.upstreams.contents import read_contents
 from remit.upstreams.deadline import Deadline
 from remit.upstreams.environment import MissingVariable, resolve
 from remit.upstreams.era import Era
@@ -42,6 +50,9 @@ from remit.upstreams.transcript import Transcript, secrets_of
 log = structlog.get_logger(__name__)
 
 NO_LONGER: Final = "is no longer declared, or not in this way"
+
+_WORTH_WAITING: Final = (ServerState.STARTING, ServerState.READY, ServerState.DEGRADED)
+"""Where a call may wait for a connection: an attempt is made at once, and its end is told."""
 
 PARTING: Final = 30.0
 """Seconds that calls under way have to end when their server is retired."""
@@ -71,6 +82,9 @@ class Upstream:
         self._probe_is_fatal = False
         self._transcript: Transcript | None = None
         self._relist_note = ""
+        self._attempts = Attempts(around.pace)
+        self._next_attempt: float | None = None
+        self._connections = 0
         self._pool = None if config.is_shared else self._new_pool()
         self._life = anyio.CancelScope()
         self._calls = 0
@@ -83,17 +97,29 @@ class Upstream:
         """Return where the server stands, for people."""
         transcript = self._transcript or Transcript()
         offer = self.offer or Offer()
-        notes = (*offer.notes, self._relist_note, *transcript.notes)
+        notes = (*offer.notes, *transcript.notes)
+        state, reason = self._state, self._reason
+        if state is ServerState.READY and (amiss := self._amiss()):
+            state, reason = ServerState.DEGRADED, transcript.redacted(amiss)
+        until = self._next_attempt
         return ServerStatus(
             name=self._config.name,
             transport=self._config.transport,
-            state=self._state,
-            reason=self._reason,
+            state=state,
+            reason=reason,
             tools=len(offer.tools),
             protocol=self._era.version if self._era is not None else "",
             stderr_tail=transcript.tail,
-            notes=tuple(transcript.redacted(note) for note in notes if note),
+            notes=tuple(transcript.redacted(note) for note in notes),
+            failures=self._attempts.failures,
+            retry_in=None if until is None else max(0.0, until - anyio.current_time()),
+            connections=self._connections,
+            in_flight=self._calls,
         )
+
+    def _amiss(self) -> str:
+        """Return what is wrong with a server that is connected, or nothing."""
+        return self._relist_note
 
     async def try_out(self) -> ServerTrial:
         """Connect beside what is connected, list the tools, and leave again.
@@ -148,7 +174,7 @@ class Upstream:
         self._life.cancel()
         if self._pool is not None:
             self._pool.close()
-        self._move(ServerState.DISABLED, NO_LONGER)
+        self._move(ServerState.STOPPED, NO_LONGER)
         log.info("server retired", server=self._config.name)
 
     async def _run(self) -> None:
@@ -156,25 +182,22 @@ class Upstream:
         if refusal is not None:
             self._move(*refusal)
             return
-        pace = self._around.pace
-        pause = pace.pause
         while True:
             try:
                 await self._live()
             except MissingVariable as error:
-                self._move(ServerState.DISABLED, str(error))
+                self._move(ServerState.STOPPED, str(error))
                 self._publish(None)
                 return
             except UpstreamError as error:
-                self._lost(str(error))
+                pause = self._lost(str(error))
             except Exception as error:
                 # The supervisor of an upstream connection: its fault must not end the others'.
                 log.exception("server failed", server=self._config.name)
-                self._lost(f"failed in an unforeseen way: {type(error).__name__}")
-            if self._was_steady():
-                pause = pace.pause
+                pause = self._lost(f"failed in an unforeseen way: {type(error).__name__}")
+            self._next_attempt = anyio.current_time() + pause
             await anyio.sleep(pause)
-            pause = min(2 * pause, pace.longest_pause)
+            self._next_attempt = None
 
     async def invoke(
         self,
@@ -193,9 +216,12 @@ class Upstream:
         """
         self._calls += 1
         try:
-            return await self._invoke(
-                partial(self._call_of, tool, method, arguments, meta), principal, seconds=timeout
-            )
+            if self._is_retired:
+                raise UpstreamUnavailable(NO_LONGER)
+            if self.offer is None:
+                raise UpstreamUnavailable(self._reason or "offers nothing now")
+            call = self.offer.call(ToolId(self._config.name, tool), method, arguments, meta)
+            return await self._invoke(call, principal, seconds=timeout)
         except UpstreamError as error:
             if isinstance(error, UpstreamUnavailable) and self._signals is not None:
                 self._signals.tools_changed()  # is it still there?
@@ -209,14 +235,7 @@ class Upstream:
             if self._is_retired and not self._calls:
                 self._idle.set()
 
-    async def _invoke(
-        self, call_of: Callable[[Offer], ToolCall], principal: Principal, *, seconds: float
-    ) -> bytes:
-        if self._is_retired:
-            raise UpstreamUnavailable(NO_LONGER)
-        if self.offer is None:
-            raise UpstreamUnavailable(self._reason or "offers nothing now")
-        call = call_of(self.offer)
+    async def _invoke(self, call: ToolCall, principal: Principal, *, seconds: float) -> bytes:
         sent = False
         try:
             with Deadline(seconds), await self._turn(principal) as session:
@@ -226,26 +245,12 @@ class Upstream:
             late = self._why_late(principal, seconds, sent=sent)
             raise UpstreamTimeout(late, sent=sent) from None
 
-    def _call_of(
-        self, name: str, method: str, arguments: bytes, meta: bytes, offer: Offer
-    ) -> ToolCall:
-        """Return the call in the server's own words."""
-        if kind_of(name) is not Kind.TOOL:
-            own = own_name(ToolId(self._config.name, name))
-            if method == "completion/complete":
-                arguments = in_own_words(arguments, kind_of(name), own)
-            return ToolCall(name=own, method=method, arguments=arguments, meta=meta)
-        route = offer.routes.get(name)
-        if route is None:
-            raise UpstreamUnavailable(self._reason or f"offers no tool {name!r} now")
-        return route.call(arguments, meta)
-
     async def _turn(self, principal: Principal) -> AbstractContextManager[Session]:
         """Take a turn on the connection that the caller uses (R27)."""
         if self._pool is not None:
             return await self._pool.turn(_key(principal))
         while (connection := self._connected()) is None:
-            if self._state in (ServerState.FAILED, ServerState.DISABLED):
+            if self._state not in _WORTH_WAITING:
                 raise UpstreamUnavailable(self._reason)
             await self._moved.wait()
         return await connection.turn()
@@ -269,11 +274,11 @@ class Upstream:
 
     def _refusal(self) -> tuple[ServerState, str] | None:
         if not self._config.enabled:
-            return ServerState.DISABLED, "disabled in the declaration"
+            return ServerState.STOPPED, "disabled in the declaration"
         if not self._config.allow_unclaimed:
             reason = self._around.unclaimed(self._config)
             if reason is not None:
-                return ServerState.FAILED, reason
+                return ServerState.STOPPED, reason
         return None
 
     async def _live(self) -> Never:
@@ -346,19 +351,10 @@ class Upstream:
         listed, notes = await read_tools(session)
         has_headers = self._config.transport is Transport.HTTP and session.era.is_modern
         offer = build_offer(self._config, listed, notes=notes, has_headers=has_headers)
-        contents, more = await self._read_contents(session)
-        return replace(offer, contents=contents, notes=(*offer.notes, *more))
-
-    async def _read_contents(self, session: Session) -> tuple[Contents, tuple[str, ...]]:
-        """Return what is offered beside tools, which never costs the server its tools."""
-        problem = "it did not answer in time"
-        with anyio.move_on_after(self._config.start_timeout / 2):
-            try:
-                return await read_contents(self._config.name, session)
-            except UpstreamProtocolError as error:
-                problem = f"it {error}"
         before = self.offer.contents if self.offer is not None else Contents()
-        return before, (f"its prompts and resources could not be read: {problem}",)
+        patience = self._config.start_timeout / 2
+        contents, more = await read_contents(self._config.name, session, before, patience)
+        return replace(offer, contents=contents, notes=(*offer.notes, *more))
 
     @asynccontextmanager
     async def _open(
@@ -379,8 +375,12 @@ class Upstream:
             is_legacy=is_legacy,
             make_builtin=None if make is None else partial(make, resolved.args),
         )
-        async with open_connection(setup, first) as connection:
-            yield connection
+        self._connections += 1
+        try:
+            async with open_connection(setup, first) as connection:
+                yield connection
+        finally:
+            self._connections -= 1
 
     def _new_pool(self) -> Pool:
         # The connection that lists the tools is one of the server's children.
@@ -401,22 +401,34 @@ class Upstream:
         self._publish(offer)
         self._move(ServerState.READY, "")
 
-    def _was_steady(self) -> bool:
-        since, self._ready_since = self._ready_since, math.inf
-        return anyio.current_time() - since > self._around.pace.steady
+    def _lost(self, problem: str) -> float:
+        """Take note that there is no connection, and return the seconds until the next attempt.
 
-    def _lost(self, problem: str) -> None:
-        """Take note that there is no connection; tools go when a second attempt failed as well."""
+        The tools go when a second attempt failed as well.
+        """
+        now, since = anyio.current_time(), self._ready_since
+        self._ready_since, self._relist_note = math.inf, ""
+        if now - since > self._around.pace.steady:
+            self._attempts.lasted()
+        pause = self._attempts.failed(now)
         reason = self._transcript.redacted(problem) if self._transcript is not None else problem
-        if self._state is ServerState.READY:
-            log.warning("server lost", server=self._config.name, reason=reason)
-            self._move(ServerState.STARTING, reason)
-            return
-        if self._state is not ServerState.FAILED or reason != self._reason:
-            log.warning("server failed", server=self._config.name, reason=reason)
-        self._era = None
-        self._move(ServerState.FAILED, reason)
-        self._publish(None)
+        reason = self._attempts.told(reason)
+        if self._attempts.is_open:
+            state, said = ServerState.QUARANTINED, "server quarantined"
+        elif math.isfinite(since):
+            state, said = ServerState.DEGRADED, "server lost"
+        else:
+            state, said = ServerState.BACKING_OFF, "server failed"
+        # Of what goes on failing it is said once, until it fails for another reason; of what is
+        # in quarantine not even that, since nobody is waiting for it.
+        is_news = state is not self._state or reason != self._reason
+        if is_news and not self._state is state is ServerState.QUARANTINED:
+            log.warning(said, server=self._config.name, reason=reason)
+        self._move(state, reason)
+        if state is not ServerState.DEGRADED:
+            self._era = None
+            self._publish(None)
+        return pause
 
     def _move(self, state: ServerState, reason: str) -> None:
         self._state, self._reason = state, reason
