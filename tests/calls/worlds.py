@@ -122,10 +122,13 @@ class World:
         declaration: Declaration,
         offers: Mapping[str, Sequence[Tool]],
         seen: Sequence[ToolId] = (),
+        *,
+        pause: float = 0.0,
+        audit: InMemoryAudit | None = None,
     ) -> None:
         self.policy = PolicyInForce(declaration, tenant="default", revision=7)
         self.catalogue = Catalogue.build(1, offers)
-        self.audit = InMemoryAudit()
+        self.audit = audit or InMemoryAudit()
         self.upstreams = CountingUpstreams()
         self.directory = Directory(self, self, seen)
         self.authorize = Authorizer(self.directory, self)
@@ -134,17 +137,18 @@ class World:
         self.listing = Listing(
             directory=self.directory, catalogues=self, policies=self, statuses=self
         )
+        record = Recorder(
+            self.audit,
+            revision=lambda: self.policy.revision,
+            body_cap=self.body_cap,
+            now=lambda: NOON,
+        )
         self.pipeline = Pipeline(
             authorize=self.authorize,
             validate=self.validate,
             limit=self.limit,
-            record=Recorder(
-                self.audit,
-                revision=lambda: self.policy.revision,
-                body_cap=self.body_cap,
-                now=lambda: NOON,
-            ),
-            invoke=Invoker(self.upstreams),
+            record=record,
+            invoke=Invoker(self.upstreams, record, pause=pause),
         )
 
     @property

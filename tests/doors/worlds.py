@@ -242,12 +242,13 @@ def world_over(
     directory = Directory(fleet, policy)
     listing = Listing(directory=directory, catalogues=fleet, policies=policy, statuses=fleet)
     servers = _Servers(policy)
+    record = Recorder(audit, revision=lambda: policy.revision, body_cap=policy.body_cap)
     pipeline = Pipeline(
         authorize=Authorizer(directory, policy),
         validate=Validator(fleet, servers),
         limit=Limiter(policy, OwnAllowances()),
-        record=Recorder(audit, revision=lambda: policy.revision, body_cap=policy.body_cap),
-        invoke=Invoker(fleet),
+        record=record,
+        invoke=Invoker(fleet, record),
     )
     changes = ListChanges(
         listing,

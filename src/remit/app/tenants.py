@@ -29,6 +29,7 @@ from remit.calls.limit import Allowances, Limiter
 from remit.calls.listing import Listing
 from remit.calls.pipeline import Pipeline
 from remit.calls.record import AuditLog, Recorder
+from remit.calls.tally import Tally
 from remit.calls.validate import Validator
 from remit.errors import StorageUnavailable
 from remit.model.contents import Item
@@ -59,6 +60,7 @@ class ServedTenant:
     listing: Listing
     pipeline: Pipeline
     follower: Follower
+    tally: Tally
 
 
 class ServedTenants:
@@ -151,15 +153,19 @@ class ServedTenants:
     async def _assemble(self, tenant: Tenant, policy: PolicyInForce, fleet: Fleet) -> ServedTenant:
         installation = self._installation
         seen = [tool.id for tool in await installation.seen.all_tools(tenant.name)]
-        directory = Directory(fleet, policy, seen)
+        directory, tally = Directory(fleet, policy, seen), Tally()
+        record = Recorder(
+            self._audit,
+            revision=lambda: policy.revision,
+            body_cap=policy.body_cap,
+            tally=tally,
+        )
         pipeline = Pipeline(
             authorize=Authorizer(directory, policy),
             validate=Validator(fleet, _Servers(policy, fleet)),
             limit=Limiter(policy, self._allowances),
-            record=Recorder(
-                self._audit, revision=lambda: policy.revision, body_cap=policy.body_cap
-            ),
-            invoke=Invoker(fleet),
+            record=record,
+            invoke=Invoker(fleet, record),
         )
         return ServedTenant(
             tenant=tenant,
@@ -175,6 +181,7 @@ class ServedTenants:
                 tenant=tenant.name,
                 then=self._collect_issuers,
             ),
+            tally=tally,
         )
 
     def _collect_issuers(self) -> None:

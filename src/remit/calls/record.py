@@ -9,6 +9,7 @@ import structlog
 
 from remit.calls.ids import new_id
 from remit.calls.redact import recorded, recorded_text
+from remit.calls.tally import Tally
 from remit.errors import AuditUnavailable, BadCall, CallDenied, LimitReached, UpstreamError
 from remit.model.calls import (
     AdmittedCall,
@@ -61,8 +62,11 @@ class Recorder:
         revision: Callable[[], int],
         body_cap: Callable[[], int],
         now: Callable[[], datetime] = utc_now,
+        tally: Tally | None = None,
     ) -> None:
+        """Count into *tally*, or for nobody."""
         self._audit = audit
+        self._tally = Tally() if tally is None else tally
         self._revision = revision
         self._body_cap = body_cap
         self._now = now
@@ -70,7 +74,7 @@ class Recorder:
     async def refused(self, call: Call, refusal: CallDenied | BadCall) -> None:
         """Record a call that authorization turned away."""
         denied = isinstance(refusal, CallDenied)
-        await self._audit.record(
+        await self._turn_away(
             self._event(
                 call,
                 kind=EventKind.REFUSED,
@@ -90,7 +94,7 @@ class Recorder:
         self, authorized: AuthorizedCall, refusal: BadCall | UpstreamError | LimitReached
     ) -> None:
         """Record an allowed call that never ran: bad arguments, a server away, or too many."""
-        await self._audit.record(
+        await self._turn_away(
             self._authorized(
                 authorized,
                 kind=EventKind.REFUSED,
@@ -110,7 +114,8 @@ class Recorder:
         event = self._authorized(
             valid.authorized, kind=EventKind.INVOKED, outcome=OutcomeKind.UNKNOWN
         )
-        await self._audit.record(event)
+        await self._before(event)
+        self._tally.began(event)
         return RecordedCall(valid=valid, event=event)
 
     async def finished(self, call: RecordedCall, outcome: Outcome) -> None:
@@ -119,9 +124,26 @@ class Recorder:
 
     async def failed(self, call: RecordedCall, failure: UpstreamError) -> None:
         """Record that the upstream failed; if it may have run, the outcome is unknown (R23)."""
-        unknown = failure.sent and failure.code != "INTERNAL_ERROR"
-        kind = OutcomeKind.UNKNOWN if unknown else OutcomeKind.ERROR
-        await self._end(call, kind, code=failure.code, error=str(failure))
+        await self._end(call, _outcome_of(failure), code=failure.code, error=str(failure))
+
+    async def attempted(self, call: RecordedCall, failure: UpstreamError, number: int) -> None:
+        """Record that attempt *number*, counted from 1, failed and another one will be made (R23).
+
+        Raises:
+            AuditUnavailable: Then the other one must not be made.
+        """
+        now = self._now()
+        event = msgspec.structs.replace(
+            call.event,
+            id=new_id(),
+            kind=EventKind.ATTEMPTED,
+            time=now,
+            outcome=_outcome_of(failure).value,
+            code=failure.code,
+            ms=_ms_between(call.valid.call.started, now),
+            error=recorded_text(f"attempt {number}: {failure}", MOST_ERROR),
+        )
+        await self._audit.record(event)
 
     async def abandoned(self, call: RecordedCall) -> None:
         """Record that the caller went away before the upstream answered."""
@@ -152,10 +174,23 @@ class Recorder:
         )
         await self._after(event)
 
-    async def _after(self, event: AuditEvent) -> None:
+    async def _turn_away(self, event: AuditEvent) -> None:
+        await self._before(event)
+        self._tally.ended(event)
+
+    async def _before(self, event: AuditEvent) -> None:
         try:
             await self._audit.record(event)
         except AuditUnavailable:
+            self._tally.unrecorded += 1
+            raise
+
+    async def _after(self, event: AuditEvent) -> None:
+        self._tally.ended(event)
+        try:
+            await self._audit.record(event)
+        except AuditUnavailable:
+            self._tally.unrecorded += 1
             log.exception("outcome cannot be recorded", call_id=event.call_id)
 
     def _authorized(
@@ -220,6 +255,10 @@ class Recorder:
             arguments_size=len(call.arguments),
             error=None if error is None else recorded_text(error, MOST_ERROR),
         )
+
+
+def _outcome_of(failure: UpstreamError) -> OutcomeKind:
+    return OutcomeKind.UNKNOWN if failure.is_outcome_unknown else OutcomeKind.ERROR
 
 
 def _ms_between(start: datetime, end: datetime) -> float:

@@ -79,7 +79,12 @@ class Validator:
             self._check(tool, authorized.call.arguments)
         elif tool is not None and authorized.call.method == "prompts/get":
             _check_prompt(tool, authorized.call.arguments)
-        return ValidCall(authorized=authorized, tool=tool, timeout=config.timeout_of(tool_id.name))
+        return ValidCall(
+            authorized=authorized,
+            tool=tool,
+            timeout=config.timeout_of(tool_id.name),
+            retry=config.retry_of(tool_id.name),
+        )
 
     def _check(self, tool: Tool, arguments: bytes) -> None:
         decoded = _decode(arguments)

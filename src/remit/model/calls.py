@@ -6,6 +6,7 @@ step does not type-check. They are structs, since every call makes one of each.
 
 from datetime import datetime
 from enum import StrEnum
+from typing import Literal
 
 import msgspec
 
@@ -59,12 +60,14 @@ class ValidCall(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         tool: The tool as its server offers it now, or the item; None for a resource that is not
             listed.
-        timeout: Seconds the upstream has (R24).
+        timeout: Seconds the upstream has, all attempts together (R24).
+        retry: What the declaration says of repeating it; None leaves it to the tool's hints (R23).
     """
 
     authorized: AuthorizedCall
     tool: Tool | Item | None
     timeout: float
+    retry: Literal["never", "safe"] | None = None
 
     @property
     def call(self) -> Call:

@@ -61,7 +61,7 @@ class Channel:
             UpstreamUnavailable: The connection is closed; nothing was sent.
         """
         if self._closed is not None:
-            raise UpstreamUnavailable(self._closed)
+            raise UpstreamUnavailable(self._closed, transient=True)
         self._last_id += 1
         number = self._last_id
         future = asyncio.get_running_loop().create_future()
@@ -114,7 +114,7 @@ class Channel:
         for number, future in pending.items():
             if not future.done():
                 sent = number not in self._unsent
-                future.set_exception(UpstreamUnavailable(reason, sent=sent))
+                future.set_exception(UpstreamUnavailable(reason, sent=sent, transient=True))
 
     def receive(self, line: bytes | TooLong) -> None:
         """Take one message from the server."""

@@ -64,7 +64,7 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             UpstreamError: There is none.
         """
-        problem = status_error(self.status)
+        problem = status_error(self.status, self.headers)
         if self.message is not None and self._speaks_for_itself(self.message):
             return result_of(self.message)
         raise problem or UpstreamProtocolError("answered with a message that cannot be read")
@@ -181,7 +181,9 @@ class HttpPeer:
                 found = self._message(event, number)
                 if found is not None:
                     return found
-        raise UpstreamUnavailable("ended its event stream without an answer", sent=True)
+        raise UpstreamUnavailable(
+            "ended its event stream without an answer", sent=True, transient=True
+        )
 
     def _answer_in_body(self, body: bytes, number: int) -> Envelope | None:
         try:

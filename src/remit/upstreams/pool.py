@@ -31,6 +31,7 @@ class _Entry:
         self.signals = Signals()
         self.connection: Connection | None = None
         self.problem = "was closed"
+        self.is_transient = True
         self.users = 0
 
     @property
@@ -107,7 +108,7 @@ class Pool:
             if entry.connection is None:
                 await entry.ready.wait()
             if entry.connection is None:
-                raise UpstreamUnavailable(entry.problem)
+                raise UpstreamUnavailable(entry.problem, transient=entry.is_transient)
             turn = await entry.connection.turn()
             is_taken = True
         finally:
@@ -164,11 +165,12 @@ class Pool:
                 entry.ready.set()
                 await self._wait_for_end(entry)
         except UpstreamError as error:
-            entry.problem = str(error)
+            entry.problem, entry.is_transient = str(error), error.transient
         except Exception:
             # The supervisor of an upstream connection: its fault must not end the others'.
             log.exception("connection failed", server=self._server)
             entry.problem = "failed in an unforeseen way; the log tells more"
+            entry.is_transient = False
         finally:
             entry.connection = None
             self._entries.pop(key, None)

@@ -118,11 +118,13 @@ class _Stream:
                 request = self._exchange.prepare("POST", _POST, url=self._endpoint)
                 with closing(await request.send(frame)) as answer:
                     await answer.read()
-                    problem = status_error(answer.status)
+                    problem = status_error(answer.status, answer.headers)
         except UpstreamError as error:
             problem = error
         except TimeoutError:
-            problem = UpstreamUnavailable("does not accept what it is sent", sent=True)
+            problem = UpstreamUnavailable(
+                "does not accept what it is sent", sent=True, transient=True
+            )
         if problem is not None:
             self.channel.reject(number, problem)
         if after is not None:

@@ -219,7 +219,7 @@ class Upstream:
             if self._is_retired:
                 raise UpstreamUnavailable(NO_LONGER)
             if self.offer is None:
-                raise UpstreamUnavailable(self._reason or "offers nothing now")
+                raise self._absent("offers nothing now")
             call = self.offer.call(ToolId(self._config.name, tool), method, arguments, meta)
             return await self._invoke(call, principal, seconds=timeout)
         except UpstreamError as error:
@@ -251,9 +251,13 @@ class Upstream:
             return await self._pool.turn(_key(principal))
         while (connection := self._connected()) is None:
             if self._state not in _WORTH_WAITING:
-                raise UpstreamUnavailable(self._reason)
+                raise self._absent(NO_LONGER)
             await self._moved.wait()
         return await connection.turn()
+
+    def _absent(self, otherwise: str) -> UpstreamUnavailable:
+        transient = self._state is ServerState.BACKING_OFF
+        return UpstreamUnavailable(self._reason or otherwise, transient=transient)
 
     def _connected(self) -> Connection | None:
         """Return the shared connection, unless it is lost and its owner has yet to notice."""

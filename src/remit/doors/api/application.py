@@ -44,6 +44,7 @@ from remit.doors.asgi import PROBLEM, App, Event, Exchange, HttpRefusal, Receive
 from remit.doors.credentials import Authenticate, credential_of, principal_of
 from remit.doors.guard import Guard
 from remit.doors.oauth import ProtectedResources
+from remit.doors.refusals import Refusals
 from remit.errors import RemitError
 
 log = structlog.get_logger(__name__)
@@ -73,6 +74,7 @@ def build_api(
     authenticate: Authenticate,
     guard: Guard,
     resources: ProtectedResources,
+    refusals: Refusals,
     routers: Sequence[APIRouter] = ROUTERS,
 ) -> App:
     """Return what serves `/api/`.
@@ -82,12 +84,15 @@ def build_api(
         authenticate: From a credential to its bearer.
         guard: Checks host and origin.
         resources: How this gateway is called, and its challenges.
+        refusals: Counts whom it turns away.
         routers: The routes.
 
     Raises:
         TypeError: A route has no rule for who may use it.
     """
-    return _Edge(build_routes(routers), services, authenticate, guard, resources)
+    return _Edge(
+        build_routes(routers), services, authenticate, guard, resources=resources, refusals=refusals
+    )
 
 
 def build_routes(routers: Sequence[APIRouter] = ROUTERS) -> "Routes":
@@ -165,9 +170,12 @@ class _Edge:
         services: Services,
         authenticate: Authenticate,
         guard: Guard,
+        *,
         resources: ProtectedResources,
+        refusals: Refusals,
     ) -> None:
         self._app = app
+        self._refusals = refusals
         self._resources = resources
         self._services = services
         self._authenticate = authenticate
@@ -198,6 +206,7 @@ class _Edge:
             status, text, headers = encoded(error, scope["path"])
             if isinstance(error, HttpRefusal):
                 headers = self._resources.headers(exchange, error)
+                self._refusals.note(error)
             await exchange.respond(status, text, kind=PROBLEM, headers=headers)
         except Exception:
             log.exception("request failed", path=scope["path"])

@@ -27,6 +27,7 @@ from remit.doors.mcp.requests import Request, identified, refuse
 from remit.doors.mcp.sessions import Sessions
 from remit.doors.mcp.tenants import Eras, TenantDoor, TenantDoors
 from remit.doors.oauth import ProtectedResources
+from remit.doors.refusals import Refusals
 from remit.errors import StorageUnavailable
 
 log = structlog.get_logger(__name__)
@@ -58,6 +59,7 @@ class McpEndpoint:
         sessions: Sessions,
         guard: Guard,
         resources: ProtectedResources,
+        refusals: Refusals | None = None,
     ) -> None:
         """Open no door yet.
 
@@ -67,8 +69,10 @@ class McpEndpoint:
             sessions: Seals the sessions of the older eras.
             guard: Checks host and origin.
             resources: Says to whom a refused caller turns for a token.
+            refusals: Counts whom it turns away.
         """
         self._resources = resources
+        self._refusals = Refusals() if refusals is None else refusals
         self._authenticate = authenticate
         self._guard = guard
         self._disconnects = Disconnects()
@@ -111,6 +115,7 @@ class McpEndpoint:
             await exchange.respond(500, error_answer(NULL, fault).body)
 
     async def _refuse(self, exchange: Exchange, refusal: HttpRefusal) -> None:
+        self._refusals.note(refusal)
         await refuse(exchange, refusal, self._resources.headers(exchange, refusal))
 
     async def _serve(self, exchange: Exchange) -> None:

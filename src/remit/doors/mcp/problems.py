@@ -130,10 +130,10 @@ def _told(error: RemitError, request_id: str) -> tuple[str, dict[str, object]]:
     """Return the words for a model, and what a program can read of them."""
     meta: dict[str, object] = {"remit/code": error.code, "remit/requestId": request_id}
     text = _text(error)
-    if isinstance(error, UpstreamError) and error.sent and error.code != "INTERNAL_ERROR":
+    if isinstance(error, UpstreamError) and error.is_outcome_unknown:
         meta["remit/outcome"] = "unknown"
         text += "; whether it took effect is unknown"
-    if isinstance(error, LimitReached):
+    if isinstance(error, LimitReached | UpstreamError) and error.retry_after is not None:
         meta["remit/retry_after"] = error.retry_after
     return text, meta
 

@@ -1,0 +1,55 @@
+"""`docs/observability.md` names what there is to watch, and nothing else (issue 4)."""
+
+import re
+from pathlib import Path
+
+from tests.docs.blocks import REPOSITORY
+from tests.observability.worlds import Scrape, open_watched
+
+from remit.app import measures
+
+PAGE = (REPOSITORY / "docs" / "observability.md").read_text()
+METRIC = re.compile(r"(?m)^\| `(\w+)` \| (counter|gauge|histogram) \|([^|]*)\|")
+CODE = re.compile(r"`([^`]+)`")
+PARTS = ("_bucket", "_sum", "_count")
+
+
+def documented() -> dict[str, tuple[str, set[str]]]:
+    """Return each metric of the page with its kind and its labels."""
+    return {name: (kind, set(CODE.findall(labels))) for name, kind, labels in METRIC.findall(PAGE)}
+
+
+def test_the_page_has_every_metric_with_its_kind_and_labels() -> None:
+    declared = {
+        measure.name: (measure.kind, set(measure.labels))
+        for name, measure in vars(measures).items()
+        if isinstance(measure, measures.Measure) and name.isupper()
+    }
+
+    assert documented() == declared
+    assert set(declared) == {measure.name for measure in measures.ALL}
+
+
+def test_a_gateway_that_was_used_tells_of_every_metric_of_the_page(tmp_path: Path) -> None:
+    with open_watched(tmp_path) as watched:
+        for name in ("work", "fail", "break", "often", "often", "rest", "nothing"):
+            watched.call(f"tools__{name}")
+        watched.call("tools__work", by="nobody")
+        told = watched.scrape()
+
+    assert families(told) == {
+        name: (kind, labels | {"worker"}) for name, (kind, labels) in documented().items()
+    }
+
+
+def families(told: Scrape) -> dict[str, tuple[str, set[str]]]:
+    kinds = dict(re.findall(r"(?m)^# TYPE (\w+) (\w+)$", told.text))
+    found: dict[str, tuple[str, set[str]]] = {}
+    for sample, labels in told.values:
+        name = sample
+        for part in PARTS:
+            if kinds.get(sample.removesuffix(part)) == "histogram":
+                name = sample.removesuffix(part)
+        held = {label for label, _ in labels} - {"le"}
+        assert found.setdefault(name, (kinds[name], held)) == (kinds[name], held)
+    return found
