@@ -40,6 +40,7 @@ def test_a_schema_that_cannot_be_compiled_leaves_the_check_to_the_server(schema:
     with structlog.testing.capture_logs() as logged:
         valid = world.validate(authorized(world, b'{"a":"anything"}'))
 
+    assert valid.tool is not None
     assert valid.tool.id == ToolId("s", "t")
     (entry,) = logged
     assert entry["event"] == "input schema cannot be compiled"
@@ -111,7 +112,10 @@ def test_what_a_schema_may_cost_is_counted(schema: object, count: float) -> None
 def test_a_schema_that_cannot_be_read_leaves_the_check_to_the_server(source: bytes) -> None:
     world = world_with(Tool(id=ToolId("s", "t"), wire=b"{}", input_schema=source))
 
-    assert world.validate(authorized(world, b"{}")).tool.input_schema == source
+    valid = world.validate(authorized(world, b"{}"))
+
+    assert isinstance(valid.tool, Tool)
+    assert valid.tool.input_schema == source
 
 
 @pytest.mark.parametrize("kind", ["http", "https", "file"])

@@ -68,6 +68,7 @@ class Invocation:
     meta: bytes
     principal: Principal
     timeout: float
+    method: str = "tools/call"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,12 +98,18 @@ class CountingUpstreams:
         meta: bytes,
         principal: Principal,
         timeout: float,  # noqa: ASYNC109 - the port's
+        method: str = "tools/call",
         extras: Extras | None = None,
     ) -> bytes:
         del extras
         self.invocations.append(
             Invocation(
-                tool=tool, arguments=arguments, meta=meta, principal=principal, timeout=timeout
+                tool=tool,
+                arguments=arguments,
+                meta=meta,
+                principal=principal,
+                timeout=timeout,
+                method=method,
             )
         )
         return await self.answer()

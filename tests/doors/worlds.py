@@ -93,9 +93,10 @@ class FakeFleet:
         meta: bytes,
         principal: Principal,
         timeout: float,  # noqa: ASYNC109 - the port's signature
+        method: str = "tools/call",
         extras: Extras | None = None,
     ) -> bytes:
-        del principal, timeout, extras
+        del principal, timeout, method, extras
         self.ran[str(tool)] = self.ran.get(str(tool), 0) + 1
         self.received.append((arguments, meta))
         behave = self.behaviours.get(str(tool))
@@ -125,9 +126,6 @@ class FakeFleet:
             )
             for server, tools in self._offers.items()
         )
-
-    def why_absent(self, name: str) -> str:
-        return f"server {name!r} is away"
 
 
 class FakeAudit:
@@ -230,11 +228,23 @@ def build_world(
         roles={role.name: role for role in roles},
         limits=limits,
     )
+    return world_over(fleet, declaration, keys, most_streams=most_streams, keep_alive=keep_alive)
+
+
+def world_over(
+    fleet: Any,
+    declaration: Declaration,
+    keys: Mapping[str, Principal],
+    *,
+    most_streams: int = 16,
+    keep_alive: float = 15.0,
+) -> World:
+    """Put a gateway together over any fleet, a real one too."""
     policy = PolicyInForce(declaration, tenant="default", revision=1)
     audit = FakeAudit()
     directory = Directory(fleet, policy)
     listing = Listing(directory=directory, catalogues=fleet, policies=policy, statuses=fleet)
-    servers = _Servers(policy, fleet)
+    servers = _Servers(policy)
     states = States(b"key")
     record = Recorder(audit, revision=lambda: policy.revision, body_cap=policy.body_cap)
     pipeline = Pipeline(
@@ -269,9 +279,11 @@ def build_world(
 
 
 class _Servers:
-    def __init__(self, policy: PolicyInForce, fleet: FakeFleet) -> None:
+    def __init__(self, policy: PolicyInForce) -> None:
         self.server = policy.server
-        self.why_absent = fleet.why_absent
+
+    def why_absent(self, name: str) -> str:
+        return f"server {name!r} is away"
 
 
 @asynccontextmanager

@@ -34,6 +34,7 @@ from remit.calls.states import States
 from remit.calls.tally import Tally
 from remit.calls.validate import Validator
 from remit.errors import StorageUnavailable
+from remit.model.contents import Item
 from remit.model.declaration import Declaration
 from remit.model.grants import JwtIssuer
 from remit.model.principals import DEFAULT_TENANT
@@ -45,6 +46,9 @@ from remit.upstreams.catalogue import Catalogue
 from remit.upstreams.fleet import Fleet, open_fleet
 
 log = structlog.get_logger(__name__)
+
+MOST_REMEMBERED = 1024
+"""Bytes of a name that is remembered over a restart."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,14 +229,22 @@ async def _remember_tools(fleet: Fleet, seen: SeenTools, tenant: str) -> None:
     stored: dict[str, tuple[ToolId, ...]] = {}
     catalogue: Catalogue = fleet.catalogue
     while True:
-        for server, ids in catalogue.by_server.items():
+        for server, ids in catalogue.offered.items():
             if stored.get(server) != ids:
                 stored[server] = ids
-                await _remember(seen, tenant, server, [catalogue.tools[tool] for tool in ids])
+                await _remember(seen, tenant, server, _entries(catalogue, ids))
         catalogue = await fleet.changed(catalogue.version)
 
 
-async def _remember(seen: SeenTools, tenant: str, server: str, tools: Sequence[Tool]) -> None:
+def _entries(catalogue: Catalogue, ids: Sequence[ToolId]) -> list[Tool | Item]:
+    """Return what is to be remembered; no longer URI than every database takes as a key."""
+    kept = [one for one in ids if len(one.name.encode()) <= MOST_REMEMBERED]
+    return [catalogue.tools.get(one) or catalogue.items[one] for one in kept]
+
+
+async def _remember(
+    seen: SeenTools, tenant: str, server: str, tools: Sequence[Tool | Item]
+) -> None:
     try:
         await seen.replace(tenant, server, tools, datetime.now(UTC))
     except StorageUnavailable as error:

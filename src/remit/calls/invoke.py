@@ -18,9 +18,10 @@ import structlog
 from remit.calls.states import States
 from remit.errors import AuditUnavailable, UpstreamError
 from remit.model.calls import Outcome, OutcomeKind, RecordedCall, ValidCall
+from remit.model.contents import Kind
 from remit.model.conversation import Extras
 from remit.model.principals import Principal
-from remit.model.tools import ToolId
+from remit.model.tools import Hints, Tool, ToolId
 
 log = structlog.get_logger(__name__)
 
@@ -45,9 +46,10 @@ class Upstreams(Protocol):
         meta: bytes,
         principal: Principal,
         timeout: float,  # noqa: ASYNC109 - the port states the limit, its adapter keeps it
+        method: str,
         extras: Extras | None = None,
     ) -> bytes:
-        """Run *tool* and return its `result` as raw JSON, as the server sent it.
+        """Ask *method* about *tool*, and return the `result` as raw JSON, as the server sent it.
 
         Raises:
             UpstreamError: The server failed, or did not answer within *timeout* seconds.
@@ -117,17 +119,9 @@ class Invoker:
             UpstreamError: The server failed, or did not answer in time.
         """
         valid = recorded.valid
-        call = valid.call
         started = time.perf_counter()
         try:
-            result = await self._upstreams.invoke(
-                valid.tool.id,
-                arguments=call.arguments,
-                meta=call.meta,
-                principal=call.principal,
-                timeout=valid.timeout,
-                extras=valid.extras,
-            )
+            result = await self._attempt(valid, valid.timeout)
         except UpstreamError as failure:
             result = await self._repeat(recorded, failure, started + valid.timeout)
         result = self._states.sealed(result, valid.authorized)
@@ -135,6 +129,18 @@ class Invoker:
             kind=OutcomeKind.TOOL_ERROR if is_tool_error(result) else OutcomeKind.OK,
             result=result,
             ms=(time.perf_counter() - started) * 1000,
+        )
+
+    async def _attempt(self, valid: ValidCall, seconds: float) -> bytes:
+        call = valid.call
+        return await self._upstreams.invoke(
+            valid.authorized.tool_id,
+            arguments=call.arguments,
+            meta=call.meta,
+            principal=call.principal,
+            timeout=seconds,
+            extras=valid.extras,
+            method=call.method,
         )
 
     async def _repeat(self, recorded: RecordedCall, failure: UpstreamError, until: float) -> bytes:
@@ -154,14 +160,7 @@ class Invoker:
             made += 1
             may_have_run = failure.is_outcome_unknown
             try:
-                return await self._upstreams.invoke(
-                    valid.tool.id,
-                    arguments=valid.call.arguments,
-                    meta=valid.call.meta,
-                    principal=valid.call.principal,
-                    timeout=until - time.perf_counter(),
-                    extras=valid.extras,
-                )
+                return await self._attempt(valid, until - time.perf_counter())
             except UpstreamError as again:
                 failure = again
                 # That the last attempt never left says nothing of those before it.
@@ -184,10 +183,11 @@ def _may_repeat(valid: ValidCall, failure: UpstreamError) -> bool:
     """Whether the same request may be sent once more without doing harm (R23)."""
     if not failure.transient or valid.retry == "never":
         return False
-    hints = valid.tool.hints
+    hints = valid.tool.hints if isinstance(valid.tool, Tool) else Hints()
     return (
         not failure.sent
         or valid.retry == "safe"
+        or valid.call.kind is not Kind.TOOL  # whose methods only read
         or hints.read_only is True
         or hints.idempotent is True
         or _has_key(valid.call.meta)

@@ -19,6 +19,7 @@ from remit.model.calls import (
     OutcomeKind,
     RecordedCall,
 )
+from remit.model.contents import Kind, kind_of
 from remit.model.events import AuditEvent, EventKind
 
 log = structlog.get_logger(__name__)
@@ -206,7 +207,7 @@ class Recorder:
             authorized.call,
             kind=kind,
             server=authorized.tool_id.server,
-            tool=authorized.tool_id.name,
+            tool=_name_of(authorized.tool_id.name),
             decision="allow",
             layer=decision.layer.value,
             rule=decision.rule,
@@ -279,5 +280,11 @@ def _server_of(call: Call, refusal: CallDenied | BadCall) -> str:
 def _tool_of(call: Call, refusal: CallDenied | BadCall) -> str:
     """Return the tool that was meant; a name that means none can be anything, a secret too."""
     if isinstance(refusal, CallDenied) and refusal.layer:
-        return refusal.tool
-    return recorded_text(call.requested, MOST_NAME)
+        return _name_of(refusal.tool)
+    kind = "" if call.kind is Kind.TOOL else f"{call.kind.value}:"
+    return recorded_text(kind + call.requested, MOST_NAME)
+
+
+def _name_of(name: str) -> str:
+    """Return a name that means something; a URI is the caller's own text all the same."""
+    return recorded_text(name, MOST_NAME) if kind_of(name) is Kind.RESOURCE else name

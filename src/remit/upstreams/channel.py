@@ -25,7 +25,12 @@ from remit.upstreams.wire import (
     value_of,
 )
 
-TOOLS_CHANGED = "notifications/tools/list_changed"
+LISTS_CHANGED = frozenset(
+    f"notifications/{what}/list_changed" for what in ("tools", "prompts", "resources")
+)
+
+_NAMING = ("tools/call", "prompts/get")
+"""Methods whose params are a name and arguments."""
 
 MOST_UNHEARD = 256
 """Messages that may wait for a slow caller."""
@@ -183,7 +188,7 @@ class Channel:
 
     def _dispatch(self, message: Envelope, line: bytes) -> None:
         if message.method:
-            if message.method == TOOLS_CHANGED:
+            if message.method in LISTS_CHANGED:
                 self._signals.tools_changed()
             elif not self._is_heard(message, line) and message.is_request:
                 self._post(reply_frame(message))
@@ -224,25 +229,29 @@ class ChannelSession:
         """The protocol revision that both sides speak."""
         return self._era
 
-    async def list_page(self, cursor: str | None, /) -> bytes:
-        """Return one page of `tools/list`; None asks for the first."""
-        return await self._channel.ask("tools/list", self._era.params(cursor_part(cursor)))
+    async def list_page(self, cursor: str | None, method: str, /) -> bytes:
+        """Return one page of a list; None asks for the first."""
+        return await self._channel.ask(method, self._era.params(cursor_part(cursor)))
 
     async def call(self, call: ToolCall, /) -> bytes:
         """Run a tool."""
         if call.dialogue is None:
-            return await self._channel.ask("tools/call", call_params(self._era, call, 0))
+            return await self._channel.ask(call.method, call_params(self._era, call, 0))
         params = partial(call_params, self._era, call)
-        return await self._channel.converse("tools/call", params, call.dialogue)
+        return await self._channel.converse(call.method, params, call.dialogue)
 
 
 def cursor_part(cursor: str | None) -> bytes:
-    """Return the members of `tools/list` params."""
+    """Return the members of a list's params."""
     return b"" if cursor is None else b'"cursor":' + json_bytes(cursor)
 
 
 def call_parts(call: ToolCall) -> bytes:
-    """Return the members of `tools/call` params; the arguments are those very bytes."""
+    """Return the members of the call's params; the arguments are those very bytes."""
+    if call.method == "resources/read":
+        return b'"uri":%s%s' % (json_bytes(call.name), call.more)
+    if call.method not in _NAMING:
+        return call.arguments.strip()[1:-1]
     return b'"name":%s,"arguments":%s%s' % (
         json_bytes(call.name),
         call.arguments or b"{}",

@@ -4,7 +4,7 @@ Modern (2026-07-28): every request stands alone and says who asks in `params._me
 (2024-11-05 to 2025-11-25): an `initialize` handshake opens a session that later requests rely on.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.metadata import version as version_of
 from typing import Self, cast
@@ -42,14 +42,24 @@ _PROGRESS_TOKEN = "progressToken"  # noqa: S105 - names no secret
 
 @dataclass(frozen=True, slots=True)
 class Era:
-    """The revision spoken on one connection."""
+    """The revision spoken on one connection.
+
+    Attributes:
+        capabilities: What the server says it can do; None when it did not say.
+    """
 
     version: str
+    capabilities: object = field(default=None, compare=False, repr=False)
 
     @classmethod
     def modern(cls) -> Self:
         """Return the era of self-contained requests."""
         return cls(LATEST_MODERN_VERSION)
+
+    @classmethod
+    def discovered(cls, discover_result: bytes) -> Self:
+        """Return the modern era with what the server said in answer to `server/discover`."""
+        return cls(LATEST_MODERN_VERSION, _member(discover_result, "capabilities"))
 
     @classmethod
     def agreed(cls, initialize_result: bytes) -> Self:
@@ -64,12 +74,23 @@ class Era:
                 f"speaks protocol revision {chosen!r}; remit speaks "
                 f"{', '.join(HANDSHAKE_PROTOCOL_VERSIONS + MODERN_PROTOCOL_VERSIONS)}"
             )
-        return cls(str(chosen))
+        return cls(str(chosen), _member(initialize_result, "capabilities"))
 
     @property
     def is_modern(self) -> bool:
         """Whether requests stand alone."""
         return self.version in MODERN_PROTOCOL_VERSIONS
+
+    def has(self, *path: str) -> bool:
+        """Whether the server says that it has the capability at *path*."""
+        found = self.capabilities
+        for name in path:
+            found = cast("dict[str, object]", found).get(name) if isinstance(found, dict) else None
+        return found not in (None, False)
+
+    def may_have(self, name: str) -> bool:
+        """Whether the server has the capability, or did not say what it has."""
+        return self.capabilities is None or self.has(name)
 
     def params(
         self, parts: bytes, meta: bytes = b"", *, more: bytes = b"", capabilities: bytes = b""
@@ -140,13 +161,9 @@ def is_modern_answer(discover_result: bytes) -> bool:
 
 
 def announces_changes(server_answer: bytes) -> bool:
-    """Whether the answer to `server/discover` promises `tools/list_changed`."""
-    capabilities = _member(server_answer, "capabilities")
-    match capabilities:
-        case {"tools": {"listChanged": True}}:
-            return True
-        case _:
-            return False
+    """Whether the answer to `server/discover` promises to tell when a list changes."""
+    era = Era.discovered(server_answer)
+    return any(era.has(name, "listChanged") for name in ("tools", "prompts", "resources"))
 
 
 def _member(data: bytes, key: str) -> object:

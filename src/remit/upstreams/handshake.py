@@ -23,8 +23,11 @@ from remit.upstreams.wire import Malformed, members, value_of
 
 DISCOVER = "server/discover"
 LISTEN = "subscriptions/listen"
-LISTEN_PARTS = b'"notifications":{"toolsListChanged":true}'
-"""The members of `subscriptions/listen` params: the one change that we follow."""
+LISTEN_PARTS = (
+    b'"notifications":'
+    b'{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true}'
+)
+"""The members of `subscriptions/listen` params: the changes that we follow."""
 
 PROBE = 1.5
 """Seconds that a server may be silent before the older handshake is tried as well."""
@@ -121,11 +124,13 @@ def _proves_modern(probe: asyncio.Future[bytes]) -> bool:
 
 
 def _modern(channel: Channel, probe: asyncio.Future[bytes]) -> Era:
-    if probe.exception() is None and announces_changes(probe.result()):
+    if probe.exception() is not None:
+        return Era.modern()
+    if announces_changes(probe.result()):
         # What it notifies of comes as everything else does; this request ends with the connection.
         _, listening = channel.start(LISTEN, Era.modern().params(LISTEN_PARTS))
         listening.add_done_callback(_retrieve)
-    return Era.modern()
+    return Era.discovered(probe.result())
 
 
 def _retrieve(future: asyncio.Future[bytes]) -> None:

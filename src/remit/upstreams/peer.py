@@ -11,7 +11,7 @@ import msgspec
 from anyio.abc import TaskGroup
 
 from remit.errors import UpstreamError, UpstreamProtocolError, UpstreamUnavailable
-from remit.upstreams.channel import TOOLS_CHANGED, result_of
+from remit.upstreams.channel import LISTS_CHANGED, result_of
 from remit.upstreams.dialogue import Dialogue, Heard
 from remit.upstreams.events import EVENT_STREAM, Event, events_of, is_event_stream
 from remit.upstreams.http import HttpAnswer, HttpExchange, HttpRequest, status_error
@@ -218,7 +218,7 @@ class HttpPeer:
             message = parse_envelope(data)
         except Malformed:
             return False
-        if not message.method or message.method == TOOLS_CHANGED:
+        if not message.method or message.method in LISTS_CHANGED:
             return False
         meant = call or self._heard.meant(message, data)
         if meant is None:
@@ -256,7 +256,7 @@ class HttpPeer:
     def _take(self, message: Envelope, data: bytes, number: int | None) -> Envelope | None:
         if message.is_request:
             self.post_later(reply_frame(message))
-        elif message.method == TOOLS_CHANGED:
+        elif message.method in LISTS_CHANGED:
             self._signals.tools_changed()
         elif not message.method:
             if number is not None and message.may_answer(number):

@@ -17,11 +17,12 @@ from remit.upstreams.trust import Trust
 
 
 class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
-    """A call in the server's own words.
+    """A call in the server's own words: of a tool, or of another method that takes turns.
 
     Attributes:
-        name: The server's name of the tool, byte for byte.
-        arguments: Raw JSON object.
+        method: What is asked; whatever is not about a tool or a prompt has its params whole.
+        name: The server's name of the tool or prompt, byte for byte; the URI of a resource.
+        arguments: Raw JSON object; all the params of a method that names nothing.
         meta: The caller's `_meta` as a raw JSON object, or empty.
         headers: `Mcp-Param-*`, for transports that have headers.
         more: Raw members of the params beside these, each with a comma before it.
@@ -29,6 +30,7 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     name: str
+    method: str = "tools/call"
     arguments: bytes
     meta: bytes = b""
     headers: Mapping[str, str] = {}
@@ -37,7 +39,7 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
 
     def __repr__(self) -> str:
         """Name the call without what goes with it."""
-        return f"ToolCall(name={self.name!r})"
+        return f"ToolCall(name={self.name!r}, method={self.method!r})"
 
     def along_with(self, extras: Extras) -> "ToolCall":
         """Return the call with what the caller sent beside its arguments."""
@@ -60,8 +62,8 @@ class Session(Protocol):
         """The protocol revision that both sides speak."""
         ...
 
-    async def list_page(self, cursor: str | None, /) -> bytes:
-        """Return one page of `tools/list`; None asks for the first.
+    async def list_page(self, cursor: str | None, method: str, /) -> bytes:
+        """Return one page of `tools/list`, or of another list; None asks for the first.
 
         Raises:
             UpstreamError: There is no such page.
@@ -69,7 +71,7 @@ class Session(Protocol):
         ...
 
     async def call(self, call: ToolCall, /) -> bytes:
-        """Run a tool.
+        """Run a tool, or ask what else takes a turn.
 
         Raises:
             UpstreamError: There is no result.

@@ -15,6 +15,7 @@ from mcp.shared.inbound import (
     MCP_METHOD_HEADER,
     MCP_NAME_HEADER,
     MCP_PROTOCOL_VERSION_HEADER,
+    NAME_BEARING_METHODS,
     encode_header_value,
 )
 from mcp_types import HEADER_MISMATCH, METHOD_NOT_FOUND, MISSING_REQUIRED_CLIENT_CAPABILITY
@@ -78,8 +79,7 @@ class ModernHttp:
         self._peer = peer
         self._announces_changes = False
         self._era = Era.modern()
-        self._lists = self._prepare("tools/list")
-        self._calls = self._prepare("tools/call")
+        self._prepared: dict[str, HttpRequest] = {}
 
     @property
     def era(self) -> Era:
@@ -109,23 +109,27 @@ class ModernHttp:
                 raise
             return False
         self._announces_changes = announces_changes(answer)
+        self._era = Era.discovered(answer)
         return is_modern_answer(answer)
 
-    async def list_page(self, cursor: str | None, /) -> bytes:
-        """Return one page of `tools/list`; None asks for the first."""
+    async def list_page(self, cursor: str | None, method: str, /) -> bytes:
+        """Return one page of a list; None asks for the first."""
         number = self._peer.next_id()
-        frame = request_frame(number, "tools/list", self._era.params(cursor_part(cursor)))
-        return (await self._peer.post(frame, number=number, request=self._lists)).result()
+        frame = request_frame(number, method, self._era.params(cursor_part(cursor)))
+        request = self._prepare(method)
+        return (await self._peer.post(frame, number=number, request=request)).result()
 
     async def call(self, call: ToolCall, /) -> bytes:
         """Run a tool; a caller that leaves drops the exchange, which cancels it."""
         number = self._peer.next_id()
         params = call_params(self._era, call, number)
-        headers = {**call.headers, MCP_NAME_HEADER: encode_header_value(call.name)}
+        headers = call.headers
+        if call.method in NAME_BEARING_METHODS:
+            headers = {**headers, MCP_NAME_HEADER: encode_header_value(call.name)}
         reply = await self._peer.post(
-            request_frame(number, "tools/call", params),
+            request_frame(number, call.method, params),
             number=number,
-            request=self._calls,
+            request=self._prepare(call.method),
             headers=headers,
             dialogue=call.dialogue,
         )
@@ -142,8 +146,12 @@ class ModernHttp:
             await anyio.sleep(LISTEN_PAUSE)
 
     def _prepare(self, method: str) -> HttpRequest:
+        known = self._prepared.get(method)
+        if known is not None:
+            return known
         headers = {MCP_PROTOCOL_VERSION_HEADER: self._era.version, MCP_METHOD_HEADER: method}
-        return self._peer.prepare("POST", headers)
+        prepared = self._prepared[method] = self._peer.prepare("POST", headers)
+        return prepared
 
 
 class LegacyHttp:
@@ -193,15 +201,15 @@ class LegacyHttp:
         if SESSION_HEADER in self._peer.session:
             await self._peer.delete()
 
-    async def list_page(self, cursor: str | None, /) -> bytes:
-        """Return one page of `tools/list`; None asks for the first."""
+    async def list_page(self, cursor: str | None, method: str, /) -> bytes:
+        """Return one page of a list; None asks for the first."""
         params = self._era.params(cursor_part(cursor))
-        return await self._ask("tools/list", lambda _: params)
+        return await self._ask(method, lambda _: params)
 
     async def call(self, call: ToolCall, /) -> bytes:
         """Run a tool."""
         params = partial(call_params, self._era, call)
-        return await self._ask("tools/call", params, call.dialogue)
+        return await self._ask(call.method, params, call.dialogue)
 
     async def listen(self) -> None:
         """Follow the server's notifications, if it offers a stream of them."""

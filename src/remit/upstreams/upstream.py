@@ -34,16 +34,19 @@ from remit.errors import (
     UpstreamProtocolError,
     UpstreamUnavailable,
 )
+from remit.model.contents import Contents
 from remit.model.conversation import Extras
 from remit.model.principals import Principal
 from remit.model.servers import ServerConfig, ServerState, ServerStatus, ServerTrial, Transport
+from remit.model.tools import ToolId
 from remit.upstreams.attempts import Attempts
 from remit.upstreams.connection import Connection, open_connection
+from remit.upstreams.contents import read_contents
 from remit.upstreams.environment import MissingVariable, resolve
 from remit.upstreams.era import Era
 from remit.upstreams.listing import read_tools
 from remit.upstreams.offer import Offer, build_offer
-from remit.upstreams.session import Session, Setup, Signals
+from remit.upstreams.session import Session, Setup, Signals, ToolCall
 from remit.upstreams.surroundings import Surroundings
 from remit.upstreams.transcript import Transcript, secrets_of
 from remit.upstreams.ways import PLAIN, Way, Ways
@@ -207,23 +210,22 @@ class Upstream:
         meta: bytes,
         principal: Principal,
         timeout: float,  # noqa: ASYNC109 - what the port asks for
+        method: str = "tools/call",
         extras: Extras | None = None,
     ) -> bytes:
-        """Run a tool and return the raw `result`.
+        """Run a tool, or ask *method* about another item, and return the raw `result`.
 
         Raises:
             UpstreamError: There is none; the text names the server.
         """
         self._calls += 1
         try:
-            return await self._invoke(
-                tool,
-                arguments=arguments,
-                meta=meta,
-                principal=principal,
-                seconds=timeout,
-                extras=extras,
-            )
+            if self._is_retired:
+                raise UpstreamUnavailable(NO_LONGER)
+            if self.offer is None:
+                raise self._absent("offers nothing now")
+            call = self.offer.call(ToolId(self._config.name, tool), method, arguments, meta)
+            return await self._call(call, principal, timeout, extras)
         except UpstreamError as error:
             if isinstance(error, UpstreamUnavailable) and self._signals is not None:
                 self._signals.tools_changed()  # is it still there?
@@ -237,22 +239,9 @@ class Upstream:
             if self._is_retired and not self._calls:
                 self._idle.set()
 
-    async def _invoke(
-        self,
-        tool: str,
-        *,
-        arguments: bytes,
-        meta: bytes,
-        principal: Principal,
-        seconds: float,
-        extras: Extras | None,
+    async def _call(
+        self, call: ToolCall, principal: Principal, seconds: float, extras: Extras | None
     ) -> bytes:
-        if self._is_retired:
-            raise UpstreamUnavailable(NO_LONGER)
-        route = self.offer.routes.get(tool) if self.offer is not None else None
-        if route is None:
-            raise self._absent(f"offers no tool {tool!r} now")
-        call = route.call(arguments, meta)
         if extras is None:
             return await self._ways.call(call, principal, seconds)
         call = call.along_with(extras)
@@ -359,7 +348,11 @@ class Upstream:
     async def _read_offer(self, session: Session) -> Offer:
         listed, notes = await read_tools(session)
         has_headers = self._config.transport is Transport.HTTP and session.era.is_modern
-        return build_offer(self._config, listed, notes=notes, has_headers=has_headers)
+        offer = build_offer(self._config, listed, notes=notes, has_headers=has_headers)
+        before = self.offer.contents if self.offer is not None else Contents()
+        patience = self._config.start_timeout / 2
+        contents, more = await read_contents(self._config.name, session, before, patience)
+        return replace(offer, contents=contents, notes=(*offer.notes, *more))
 
     @asynccontextmanager
     async def _open(
@@ -444,7 +437,7 @@ class Upstream:
     def _publish(self, offer: Offer | None) -> None:
         before, self.offer = self.offer, offer
         self._log_notes(before or Offer(), offer or Offer())
-        if (before and before.tools) != (offer and offer.tools):
+        if _on_offer(before) != _on_offer(offer):
             self._on_change()
 
     def _log_notes(self, before: Offer, after: Offer) -> None:
@@ -457,3 +450,7 @@ class Upstream:
 
 async def _nothing_first(session: Session) -> None:
     del session
+
+
+def _on_offer(offer: Offer | None) -> object:
+    return offer and (offer.tools, offer.contents)

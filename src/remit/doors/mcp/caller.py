@@ -6,7 +6,7 @@ import msgspec
 
 from remit.doors.mcp.answers import Answer, Stream
 from remit.doors.mcp.envelope import Fault, Message
-from remit.model.conversation import Conversation
+from remit.model.conversation import Conversation, Extras
 from remit.model.principals import Principal
 
 
@@ -36,3 +36,17 @@ Reply = bytes | Fault | Answer | Stream
 
 Method = Callable[[Message, Caller, str], Awaitable[Reply]]
 """Answers one request; its last argument is the id that the caller is given for questions."""
+
+
+def extras_of(message: Message, caller: Caller) -> Extras | None:
+    """Return what goes with a call beside its arguments, or None."""
+    given = message.params
+    is_another_round = caller.modern and ("inputResponses" in given or "requestState" in given)
+    if caller.conversation is None and not is_another_round and not caller.headers:
+        return None
+    return Extras(
+        responses=(message.param("inputResponses") or b"") if is_another_round else b"",
+        state=(message.param("requestState") or b"") if is_another_round else b"",
+        headers=caller.headers,
+        conversation=caller.conversation,
+    )
