@@ -13,7 +13,7 @@ from anyio.abc import TaskGroup
 from remit.errors import UpstreamError, UpstreamProtocolError, UpstreamUnavailable
 from remit.upstreams.channel import LISTS_CHANGED, result_of
 from remit.upstreams.dialogue import Dialogue, Heard
-from remit.upstreams.events import EVENT_STREAM, Event, events_of, is_event_stream
+from remit.upstreams.events import EVENT_STREAM, RETRY, Event, events_of, is_event_stream
 from remit.upstreams.http import HttpAnswer, HttpExchange, HttpRequest, status_error
 from remit.upstreams.lines import TooLong
 from remit.upstreams.session import Setup
@@ -193,16 +193,42 @@ class HttpPeer:
     async def _answer_in_stream(
         self, answer: HttpAnswer, number: int, dialogue: Dialogue | None
     ) -> Envelope:
-        async with aclosing(events_of(answer, self._max_message)) as events:
-            async for event in events:
-                if dialogue is not None and await self._is_heard(event, (number, dialogue)):
-                    continue
-                found = self._message(event, number)
-                if found is not None:
-                    return found
-        raise UpstreamUnavailable(
-            "ended its event stream without an answer", sent=True, transient=True
-        )
+        place = _Place()
+        found = await self._read_on(answer, number, dialogue, place)
+        while found is None and place.position and self.session:
+            # In the older eras a server may hang up, and go on where its client wants it to.
+            await anyio.sleep(place.retry)
+            fields = {**self.session, "Last-Event-ID": place.position}
+            with closing(await self.prepare("GET", fields).send()) as resumed:
+                if resumed.status != HTTPStatus.OK or not is_event_stream(resumed):
+                    break
+                place.position = ""  # unless it goes on, this was the last time
+                found = await self._read_on(resumed, number, dialogue, place)
+        if found is None:
+            raise UpstreamUnavailable(
+                "ended its event stream without an answer", sent=True, transient=True
+            )
+        return found
+
+    async def _read_on(
+        self, answer: HttpAnswer, number: int, dialogue: Dialogue | None, place: "_Place"
+    ) -> Envelope | None:
+        """Read a stream until the answer to *number* comes; None when it ends before."""
+        try:
+            async with aclosing(events_of(answer, self._max_message)) as events:
+                async for event in events:
+                    place.position, place.retry = event.position, event.retry
+                    if not event.data:
+                        continue  # it only says where the stream can be resumed
+                    if dialogue is not None and await self._is_heard(event, (number, dialogue)):
+                        continue
+                    found = self._message(event, number)
+                    if found is not None:
+                        return found
+        except UpstreamUnavailable:
+            if not place.position or not self.session:
+                raise
+        return None
 
     async def _is_heard(self, event: Event, call: tuple[int, Dialogue] | None) -> bool:
         """Whether an event is for the caller of a call under way, who then gets it.
@@ -263,3 +289,13 @@ class HttpPeer:
                 return message
             self._transcript.noise(data)
         return None
+
+
+class _Place:
+    """How far a stream has been read."""
+
+    __slots__ = ("position", "retry")
+
+    def __init__(self) -> None:
+        self.position = ""
+        self.retry = RETRY
