@@ -69,7 +69,8 @@ class _Listed:
     def __init__(self, page: bytes) -> None:
         self._page = page
 
-    async def list_page(self, cursor: str | None, /) -> bytes:
+    async def list_page(self, cursor: str | None, method: str, /) -> bytes:
+        del method
         del cursor
         return self._page
 

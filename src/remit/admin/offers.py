@@ -43,7 +43,10 @@ class Policies(Protocol):
 def compare_offer(
     declaration: Declaration, server: str, tools: Iterable[str]
 ) -> tuple[Finding, ...]:
-    """Give what is granted of *server* and not among *tools*, and what of these nobody may use."""
+    """Give what is granted of *server* and not among *tools*, and what of these nobody may use.
+
+    Among them are prompts and resources, as policy names them.
+    """
     found = lint(declaration, {server: frozenset(tools)})
     return tuple(finding for finding in found if finding.code in _ABOUT_OFFERS)
 
@@ -57,7 +60,7 @@ async def report_offers(catalogues: Catalogues, policies: Policies, tenant: str)
     told: Mapping[str, tuple[ToolId, ...]] = {}
     catalogue = catalogues.catalogue
     while True:
-        for server, ids in catalogue.by_server.items():
+        for server, ids in catalogue.offered.items():
             if told.get(server) != ids:
                 names = [tool.name for tool in ids]
                 # Reading a large policy once more takes a while, in which calls go on.
@@ -72,5 +75,5 @@ async def report_offers(catalogues: Catalogues, policies: Policies, tenant: str)
                         rule=finding.path,
                         problem=finding.message,
                     )
-        told = catalogue.by_server
+        told = catalogue.offered
         catalogue = await catalogues.changed(catalogue.version)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Protocol, cast
 
 from remit.calls.directory import CatalogueSource, Directory, PolicySource
+from remit.calls.item_listing import ItemListing
 from remit.model.principals import Principal
 from remit.model.servers import ServerStatus
 from remit.model.tools import Tool, ToolId, estimated_tokens
@@ -29,6 +30,9 @@ class Listing:
 
     Bytes are kept per (effective tool set, scope, era), so that callers in the same roles share
     them; a new catalogue or policy starts the cache anew.
+
+    Attributes:
+        items: What there is beside tools.
     """
 
     def __init__(
@@ -43,6 +47,7 @@ class Listing:
         self._catalogues = catalogues
         self._policies = policies
         self._statuses = statuses
+        self.items = ItemListing(directory=directory, catalogues=catalogues, policies=policies)
         self._current: tuple[object, object] | None = None
         self._views: dict[tuple[Principal, str | None], tuple[Tool, ...]] = {}
         self._bytes: dict[tuple[tuple[Tool, ...], str | None, bool], bytes] = {}

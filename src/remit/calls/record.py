@@ -19,6 +19,7 @@ from remit.model.calls import (
     OutcomeKind,
     RecordedCall,
 )
+from remit.model.contents import Kind, kind_of
 from remit.model.events import AuditEvent, EventKind
 
 log = structlog.get_logger(__name__)
@@ -123,9 +124,26 @@ class Recorder:
 
     async def failed(self, call: RecordedCall, failure: UpstreamError) -> None:
         """Record that the upstream failed; if it may have run, the outcome is unknown (R23)."""
-        unknown = failure.sent and failure.code != "INTERNAL_ERROR"
-        kind = OutcomeKind.UNKNOWN if unknown else OutcomeKind.ERROR
-        await self._end(call, kind, code=failure.code, error=str(failure))
+        await self._end(call, _outcome_of(failure), code=failure.code, error=str(failure))
+
+    async def attempted(self, call: RecordedCall, failure: UpstreamError, number: int) -> None:
+        """Record that attempt *number*, counted from 1, failed and another one will be made (R23).
+
+        Raises:
+            AuditUnavailable: Then the other one must not be made.
+        """
+        now = self._now()
+        event = msgspec.structs.replace(
+            call.event,
+            id=new_id(),
+            kind=EventKind.ATTEMPTED,
+            time=now,
+            outcome=_outcome_of(failure).value,
+            code=failure.code,
+            ms=_ms_between(call.valid.call.started, now),
+            error=recorded_text(f"attempt {number}: {failure}", MOST_ERROR),
+        )
+        await self._audit.record(event)
 
     async def abandoned(self, call: RecordedCall) -> None:
         """Record that the caller went away before the upstream answered."""
@@ -189,7 +207,7 @@ class Recorder:
             authorized.call,
             kind=kind,
             server=authorized.tool_id.server,
-            tool=authorized.tool_id.name,
+            tool=_name_of(authorized.tool_id.name),
             decision="allow",
             layer=decision.layer.value,
             rule=decision.rule,
@@ -239,6 +257,10 @@ class Recorder:
         )
 
 
+def _outcome_of(failure: UpstreamError) -> OutcomeKind:
+    return OutcomeKind.UNKNOWN if failure.is_outcome_unknown else OutcomeKind.ERROR
+
+
 def _ms_between(start: datetime, end: datetime) -> float:
     return (end - start).total_seconds() * 1000
 
@@ -258,5 +280,11 @@ def _server_of(call: Call, refusal: CallDenied | BadCall) -> str:
 def _tool_of(call: Call, refusal: CallDenied | BadCall) -> str:
     """Return the tool that was meant; a name that means none can be anything, a secret too."""
     if isinstance(refusal, CallDenied) and refusal.layer:
-        return refusal.tool
-    return recorded_text(call.requested, MOST_NAME)
+        return _name_of(refusal.tool)
+    kind = "" if call.kind is Kind.TOOL else f"{call.kind.value}:"
+    return recorded_text(kind + call.requested, MOST_NAME)
+
+
+def _name_of(name: str) -> str:
+    """Return a name that means something; a URI is the caller's own text all the same."""
+    return recorded_text(name, MOST_NAME) if kind_of(name) is Kind.RESOURCE else name

@@ -115,7 +115,7 @@ async def _ask(declaration: Declaration, settings: Settings) -> _Asked:
             return _Asked(
                 offered={
                     server: frozenset(tool.name for tool in ids)
-                    for server, ids in fleet.catalogue.by_server.items()
+                    for server, ids in fleet.catalogue.offered.items()
                 },
                 statuses=fleet.statuses(),
             )

@@ -99,6 +99,11 @@ class ServerConfig:
         own = settings.timeout if settings is not None else None
         return min(own if own is not None else self.timeout, LONGEST_TIMEOUT)
 
+    def retry_of(self, tool: str) -> Literal["never", "safe"] | None:
+        """Return what the entry says of repeating a call of *tool* that failed (R23)."""
+        settings = self.tools.get(tool)
+        return settings.retry if settings is not None else None
+
 
 class ServerState(StrEnum):
     """Where a server stands; `upstreams/upstream.py` draws how one leads to another.

@@ -8,19 +8,18 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from remit.testing.contents import QUIRKS, Contents, FixtureContents
+
 MODERN = "2026-07-28"
 LEGACY = "2025-11-25"
-QUIRKS = "x-fixture"
-"""Key of a tool that says how the fixture treats it; it is not offered."""
 
 _DISCOVERED = {
     "resultType": "complete",
     "supportedVersions": [MODERN],
-    "capabilities": {"tools": {"listChanged": True}},
     "serverInfo": {"name": "fixture", "version": "1"},
     "ttlMs": 0,
     "cacheScope": "private",
@@ -52,6 +51,8 @@ class FixtureOptions:
         version: The revision it chooses in the older handshake.
         streams: Answers with an event stream instead of JSON (http only).
         sessions: Opens a session with the older handshake (http only).
+        contents: Its prompts, resources and templates (see `Contents`); the quirk `updates` of a
+            tool is a URI whose subscribers are told that it was updated.
     """
 
     tools: Sequence[str | Mapping[str, Any]]
@@ -67,6 +68,7 @@ class FixtureOptions:
     version: str = LEGACY
     streams: bool = False
     sessions: bool = True
+    contents: Contents = field(default_factory=dict[str, Sequence[Mapping[str, Any]]])
 
 
 class Behaviour:
@@ -86,6 +88,7 @@ class Behaviour:
         self._first = threading.Event()
         self._has_listed = False
         self.list_as = ""
+        self.contents = FixtureContents(options.contents)
 
     def add_tool(self, tool: str | Mapping[str, Any]) -> None:
         """Offer one more tool from now on, without a word."""
@@ -116,7 +119,8 @@ class Behaviour:
     def _dispatch(self, number: str, method: str, params: Mapping[str, Any]) -> bytes | None:
         match method:
             case "server/discover":
-                return _result(number, json.dumps(_DISCOVERED))
+                discovered = _DISCOVERED | {"capabilities": self._capabilities()}
+                return _result(number, json.dumps(discovered))
             case "initialize":
                 return _result(number, json.dumps(self._initialized()))
             case "ping":
@@ -131,12 +135,26 @@ class Behaviour:
             case "tools/call":
                 return self._call(number, params)
             case _:
-                return _error(number, _METHOD_NOT_FOUND)
+                return self._beside_tools(number, method, params)
+
+    def _beside_tools(self, number: str, method: str, params: Mapping[str, Any]) -> bytes:
+        if not self.contents.knows(method):
+            return _error(number, _METHOD_NOT_FOUND)
+        ran = self.contents.ran(method, params)
+        if ran is not None:
+            record(self.options.count_file, {**ran, "pid": os.getpid()})
+        answer = self.contents.answer(method, params)
+        if "error" in answer:
+            return _error(number, answer["error"])
+        return _result(number, json.dumps(answer["result"], ensure_ascii=False))
+
+    def _capabilities(self) -> Mapping[str, Any]:
+        return {"tools": {"listChanged": True}, **self.contents.capabilities()}
 
     def _initialized(self) -> Mapping[str, Any]:
         return {
             "protocolVersion": self.options.version,
-            "capabilities": {"tools": {"listChanged": True}},
+            "capabilities": self._capabilities(),
             "serverInfo": {"name": "fixture", "version": "1"},
         }
 

@@ -10,6 +10,8 @@ from dataclasses import replace
 import anyio
 
 from remit.errors import NotFound, UpstreamUnavailable
+from remit.model.contents import Contents
+from remit.model.conversation import Extras
 from remit.model.principals import Principal
 from remit.model.servers import ServerConfig, ServerStatus, ServerTrial
 from remit.model.tools import ToolId
@@ -116,15 +118,22 @@ class Fleet:
         meta: bytes,
         principal: Principal,
         timeout: float,  # noqa: ASYNC109 - what the port asks for
+        method: str = "tools/call",
+        extras: Extras | None = None,
     ) -> bytes:
-        """Run a tool and return the raw JSON of its `result`, byte for byte as the server sent it.
+        """Run a tool, or ask *method* about something else that a server has.
+
+        Returns:
+            The raw JSON of the `result`, byte for byte as the server sent it.
 
         Args:
-            tool: As the catalogue has it.
+            tool: As the catalogue has it; or a prompt, or a resource that need not be listed.
             arguments: Raw JSON object.
             meta: The caller's `_meta` as a raw JSON object, or empty.
             principal: Whose connection is used where callers do not share one (R27).
             timeout: Seconds, counted from now.
+            method: What is asked about it.
+            extras: What goes with it beside, if anything does.
 
         Raises:
             UpstreamUnavailable: The server cannot be reached, or went away.
@@ -136,7 +145,13 @@ class Fleet:
         if upstream is None:
             raise UpstreamUnavailable(f"there is no server {tool.server!r}")
         return await upstream.invoke(
-            tool.name, arguments=arguments, meta=meta, principal=principal, timeout=timeout
+            tool.name,
+            arguments=arguments,
+            meta=meta,
+            principal=principal,
+            timeout=timeout,
+            method=method,
+            extras=extras,
         )
 
     def _swap(self) -> None:
@@ -145,7 +160,12 @@ class Fleet:
             for name, upstream in self.upstreams.items()
             if upstream.offer is not None
         }
-        self._catalogue = Catalogue.build(self._catalogue.version + 1, offers)
+        contents = {
+            name: upstream.offer.contents
+            for name, upstream in self.upstreams.items()
+            if upstream.offer is not None and upstream.offer.contents != Contents()
+        }
+        self._catalogue = Catalogue.build(self._catalogue.version + 1, offers, contents)
         self._swapped.set()
         self._swapped = anyio.Event()
 

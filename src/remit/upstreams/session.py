@@ -7,7 +7,9 @@ from typing import Protocol
 import anyio
 import msgspec
 
+from remit.model.conversation import Abilities, Extras
 from remit.model.servers import ServerConfig
+from remit.upstreams.dialogue import Dialogue
 from remit.upstreams.environment import ResolvedServer
 from remit.upstreams.era import Era
 from remit.upstreams.transcript import Transcript
@@ -15,23 +17,37 @@ from remit.upstreams.trust import Trust
 
 
 class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
-    """A call in the server's own words.
+    """A call in the server's own words: of a tool, or of another method that takes turns.
 
     Attributes:
-        name: The server's name of the tool, byte for byte.
-        arguments: Raw JSON object.
+        method: What is asked; whatever is not about a tool or a prompt has its params whole.
+        name: The server's name of the tool or prompt, byte for byte; the URI of a resource.
+        arguments: Raw JSON object; all the params of a method that names nothing.
         meta: The caller's `_meta` as a raw JSON object, or empty.
         headers: `Mcp-Param-*`, for transports that have headers.
+        more: Raw members of the params beside these, each with a comma before it.
+        dialogue: Who hears what the server says meanwhile; None when nobody does.
     """
 
     name: str
+    method: str = "tools/call"
     arguments: bytes
     meta: bytes = b""
     headers: Mapping[str, str] = {}
+    more: bytes = b""
+    dialogue: Dialogue | None = None
 
     def __repr__(self) -> str:
         """Name the call without what goes with it."""
-        return f"ToolCall(name={self.name!r})"
+        return f"ToolCall(name={self.name!r}, method={self.method!r})"
+
+    def along_with(self, extras: Extras) -> "ToolCall":
+        """Return the call with what the caller sent beside its arguments."""
+        # Those that the tool's schema explains are made anew, of the arguments.
+        ours = {name.lower() for name in self.headers}
+        unknown = {name: value for name, value in extras.headers.items() if name not in ours}
+        headers = {**unknown, **self.headers} if unknown else self.headers
+        return msgspec.structs.replace(self, more=extras.parts, headers=headers)
 
 
 class Session(Protocol):
@@ -46,8 +62,8 @@ class Session(Protocol):
         """The protocol revision that both sides speak."""
         ...
 
-    async def list_page(self, cursor: str | None, /) -> bytes:
-        """Return one page of `tools/list`; None asks for the first.
+    async def list_page(self, cursor: str | None, method: str, /) -> bytes:
+        """Return one page of `tools/list`, or of another list; None asks for the first.
 
         Raises:
             UpstreamError: There is no such page.
@@ -55,7 +71,7 @@ class Session(Protocol):
         ...
 
     async def call(self, call: ToolCall, /) -> bytes:
-        """Run a tool.
+        """Run a tool, or ask what else takes a turn.
 
         Raises:
             UpstreamError: There is no result.
@@ -135,6 +151,7 @@ class Setup:
 
     Attributes:
         is_legacy: The server is known to speak the handshake, so asking is left out.
+        abilities: What we say in the handshake that we can be asked.
         make_builtin: Makes a bundled server from its arguments; None when there is none.
     """
 
@@ -144,4 +161,5 @@ class Setup:
     signals: Signals
     trust: Trust
     is_legacy: bool = False
+    abilities: Abilities = Abilities.NONE
     make_builtin: Callable[[], BuiltinServer] | None = None

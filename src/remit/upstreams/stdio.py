@@ -30,7 +30,7 @@ async def open_stdio(setup: Setup) -> AsyncGenerator[Session]:
     await child.start(setup.resolved, on_line=channel.receive, on_end=end)
     setup.signals.process = child.pid
     try:
-        era = await negotiate(channel, is_legacy=setup.is_legacy)
+        era = await negotiate(channel, is_legacy=setup.is_legacy, abilities=setup.abilities)
         yield ChannelSession(channel, era)
     finally:
         channel.close("was stopped")

@@ -16,7 +16,12 @@ calls under way end, and then every connection is closed.
 
 import math
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    AsyncExitStack,
+    asynccontextmanager,
+)
 from dataclasses import replace
 from functools import partial
 from typing import Final, Never
@@ -27,25 +32,26 @@ import structlog
 from remit.errors import (
     UpstreamError,
     UpstreamProtocolError,
-    UpstreamTimeout,
     UpstreamUnavailable,
 )
+from remit.model.contents import Contents
+from remit.model.conversation import Extras
 from remit.model.principals import Principal
 from remit.model.servers import ServerConfig, ServerState, ServerStatus, ServerTrial, Transport
-from remit.model.tools import estimated_tokens
+from remit.model.tools import ToolId, estimated_tokens
 from remit.upstreams.attempts import Attempts
 from remit.upstreams.clock import clock_skew
 from remit.upstreams.connection import Connection, open_connection
-from remit.upstreams.deadline import Deadline
+from remit.upstreams.contents import read_contents
 from remit.upstreams.environment import MissingVariable, resolve
 from remit.upstreams.era import Era
 from remit.upstreams.listing import read_tools
 from remit.upstreams.memory import memory_of_group
 from remit.upstreams.offer import Offer, build_offer
-from remit.upstreams.pool import Pool
-from remit.upstreams.session import Session, Setup, Signals
+from remit.upstreams.session import Session, Setup, Signals, ToolCall
 from remit.upstreams.surroundings import Surroundings
 from remit.upstreams.transcript import Transcript, secrets_of
+from remit.upstreams.ways import PLAIN, Way, Ways
 
 log = structlog.get_logger(__name__)
 
@@ -85,7 +91,7 @@ class Upstream:
         self._attempts = Attempts(around.pace)
         self._next_attempt: float | None = None
         self._connections = 0
-        self._pool = None if config.is_shared else self._new_pool()
+        self._ways = Ways(config, self, self._open_way, tasks=around.tasks, idle=around.pace.idle)
         self._life = anyio.CancelScope()
         self._calls = 0
         self._idle = anyio.Event()
@@ -183,8 +189,7 @@ class Upstream:
             with anyio.move_on_after(parting):
                 await self._idle.wait()
         self._life.cancel()
-        if self._pool is not None:
-            self._pool.close()
+        self._ways.close()
         self._move(ServerState.STOPPED, NO_LONGER)
         log.info("server retired", server=self._config.name)
 
@@ -218,17 +223,22 @@ class Upstream:
         meta: bytes,
         principal: Principal,
         timeout: float,  # noqa: ASYNC109 - what the port asks for
+        method: str = "tools/call",
+        extras: Extras | None = None,
     ) -> bytes:
-        """Run a tool and return the raw `result`.
+        """Run a tool, or ask *method* about another item, and return the raw `result`.
 
         Raises:
             UpstreamError: There is none; the text names the server.
         """
         self._calls += 1
         try:
-            return await self._invoke(
-                tool, arguments=arguments, meta=meta, principal=principal, seconds=timeout
-            )
+            if self._is_retired:
+                raise UpstreamUnavailable(NO_LONGER)
+            if self.offer is None:
+                raise self._absent("offers nothing now")
+            call = self.offer.call(ToolId(self._config.name, tool), method, arguments, meta)
+            return await self._call(call, principal, timeout, extras)
         except UpstreamError as error:
             if isinstance(error, UpstreamUnavailable) and self._signals is not None:
                 self._signals.tools_changed()  # is it still there?
@@ -242,50 +252,36 @@ class Upstream:
             if self._is_retired and not self._calls:
                 self._idle.set()
 
-    async def _invoke(
-        self, tool: str, *, arguments: bytes, meta: bytes, principal: Principal, seconds: float
+    async def _call(
+        self, call: ToolCall, principal: Principal, seconds: float, extras: Extras | None
     ) -> bytes:
-        if self._is_retired:
-            raise UpstreamUnavailable(NO_LONGER)
-        route = self.offer.routes.get(tool) if self.offer is not None else None
-        if route is None:
-            raise UpstreamUnavailable(self._reason or f"offers no tool {tool!r} now")
-        call = route.call(arguments, meta)
-        sent = False
-        try:
-            with Deadline(seconds), await self._turn(principal) as session:
-                sent = True
-                return await session.call(call)
-        except TimeoutError:
-            late = self._why_late(principal, seconds, sent=sent)
-            raise UpstreamTimeout(late, sent=sent) from None
+        if extras is None:
+            return await self._ways.call(call, principal, seconds)
+        call = call.along_with(extras)
+        if extras.conversation is None:
+            return await self._ways.call(call, principal, seconds)
+        return await self._ways.converse(call, principal, extras.conversation, seconds)
 
-    async def _turn(self, principal: Principal) -> AbstractContextManager[Session]:
-        """Take a turn on the connection that the caller uses (R27)."""
-        if self._pool is not None:
-            return await self._pool.turn(_key(principal))
-        while (connection := self._connected()) is None:
+    async def turn(self) -> AbstractContextManager[Session]:
+        """Take a turn on the connection that callers share.
+
+        Raises:
+            UpstreamUnavailable: There is none, and none will come soon.
+        """
+        while (connection := self.connected()) is None:
             if self._state not in _WORTH_WAITING:
-                raise UpstreamUnavailable(self._reason)
+                raise self._absent(NO_LONGER)
             await self._moved.wait()
         return await connection.turn()
 
-    def _connected(self) -> Connection | None:
+    def _absent(self, otherwise: str) -> UpstreamUnavailable:
+        transient = self._state is ServerState.BACKING_OFF
+        return UpstreamUnavailable(self._reason or otherwise, transient=transient)
+
+    def connected(self) -> Connection | None:
         """Return the shared connection, unless it is lost and its owner has yet to notice."""
         lost = self._signals is None or self._signals.ended is not None
         return None if lost else self._connection
-
-    def _why_late(self, principal: Principal, seconds: float, *, sent: bool) -> str:
-        if self._pool is not None:
-            connection = self._pool.find(_key(principal))
-        else:
-            connection = self._connected()
-        late = f"did not answer within {seconds:g} seconds"
-        if not sent:
-            why = "no connection is open yet" if connection is None else "upstream busy"
-            return f"{late}: {why}, the call was not sent"
-        others = connection.in_flight if connection is not None else 0
-        return f"{late}: upstream busy with {others} more" if others else late
 
     def _refusal(self) -> tuple[ServerState, str] | None:
         if not self._config.enabled:
@@ -365,18 +361,26 @@ class Upstream:
     async def _read_offer(self, session: Session) -> Offer:
         listed, notes = await read_tools(session)
         has_headers = self._config.transport is Transport.HTTP and session.era.is_modern
-        return build_offer(self._config, listed, notes=notes, has_headers=has_headers)
+        offer = build_offer(self._config, listed, notes=notes, has_headers=has_headers)
+        before = self.offer.contents if self.offer is not None else Contents()
+        patience = self._config.start_timeout / 2
+        contents, more = await read_contents(self._config.name, session, before, patience)
+        return replace(offer, contents=contents, notes=(*offer.notes, *more))
 
     @asynccontextmanager
     async def _open(
-        self, signals: Signals, first: Callable[[Session], Awaitable[None]]
+        self,
+        signals: Signals,
+        first: Callable[[Session], Awaitable[None]],
+        way: Way = PLAIN,
     ) -> AsyncGenerator[Connection]:
         """Open a connection with the entry's values as they are now."""
         resolved = resolve(self._config, self._around.environ)
         if self._transcript is None:
             self._transcript = Transcript(secrets_of(self._config, resolved))
         make = self._around.builtins.get(self._config.builtin)
-        is_legacy = self._probe_is_fatal or (self._era is not None and not self._era.is_modern)
+        is_known = self._era is not None and not self._era.is_modern
+        is_legacy = way.is_legacy or self._probe_is_fatal or is_known
         setup = Setup(
             config=self._config,
             resolved=resolved,
@@ -384,6 +388,7 @@ class Upstream:
             signals=signals,
             trust=self._around.trust,
             is_legacy=is_legacy,
+            abilities=way.abilities,
             make_builtin=None if make is None else partial(make, resolved.args),
         )
         self._connections += 1
@@ -393,20 +398,14 @@ class Upstream:
         finally:
             self._connections -= 1
 
-    def _new_pool(self) -> Pool:
-        # The connection that lists the tools is one of the server's children.
-        return Pool(
-            self._config.name,
-            lambda signals: self._open(signals, _nothing_first),
-            tasks=self._around.tasks,
-            most=max(1, self._config.max_children - 1),
-            idle=self._around.pace.idle,
-        )
+    def _open_way(self, way: Way, signals: Signals) -> AbstractAsyncContextManager[Connection]:
+        return self._open(signals, _nothing_first, way)
 
     def _ready(self, connection: Connection, signals: Signals, offer: Offer) -> None:
         self._connection = connection
         self._signals = signals
         self._era = connection.session.era
+        self._ways.speaks(self._era)
         self._ready_since = anyio.current_time()
         log.info("server ready", server=self._config.name, tools=len(offer.tools))
         self._publish(offer)
@@ -451,7 +450,7 @@ class Upstream:
     def _publish(self, offer: Offer | None) -> None:
         before, self.offer = self.offer, offer
         self._log_notes(before or Offer(), offer or Offer())
-        if (before and before.tools) != (offer and offer.tools):
+        if _on_offer(before) != _on_offer(offer):
             self._on_change()
 
     def _log_notes(self, before: Offer, after: Offer) -> None:
@@ -466,5 +465,5 @@ async def _nothing_first(session: Session) -> None:
     del session
 
 
-def _key(principal: Principal) -> tuple[str, str]:
-    return principal.tenant, principal.subject
+def _on_offer(offer: Offer | None) -> object:
+    return offer and (offer.tools, offer.contents)

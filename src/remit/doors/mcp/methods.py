@@ -18,7 +18,8 @@ from remit.upstreams.wire import Malformed, members
 TTL_MS: Final = 2000
 """How long a client may keep a list, in milliseconds; a change shows within 2 seconds (R17)."""
 
-CAPABILITIES: Final[Mapping[str, object]] = {"tools": {"listChanged": True}}
+TOOLS: Final[Mapping[str, object]] = {"tools": {"listChanged": True}, "logging": {}}
+"""What is announced to everybody; the rest only to callers that may use it."""
 
 EMPTY_RESULT: Final = b"{}"
 
@@ -38,7 +39,7 @@ class ServerInfo:
 
 
 class OwnResults:
-    """Builds the results of `server/discover`, `initialize` and `tools/list`."""
+    """Builds the results of `server/discover`, `initialize` and the lists."""
 
     def __init__(self, info: ServerInfo) -> None:
         self._info = info.to_wire()
@@ -51,31 +52,36 @@ class OwnResults:
         }
         self._list_tail = b"," + msgspec.json.encode(self._cacheable)[1:]
 
-    def discover(self, instructions: str) -> bytes:
-        """Return the result of `server/discover`; it differs by caller, so it is private."""
+    def discover(self, instructions: str, also: Mapping[str, object]) -> bytes:
+        """Return the result of `server/discover`; it differs by caller, so it is private.
+
+        Args:
+            instructions: For the caller's model, or empty.
+            also: The capabilities beside tools that the caller may use.
+        """
         return msgspec.json.encode(
             {
                 "supportedVersions": list(MODERN_PROTOCOL_VERSIONS),
-                "capabilities": CAPABILITIES,
+                "capabilities": {**TOOLS, **also},
             }
             | _instructions(instructions)
             | self._cacheable
         )
 
-    def initialize(self, version: str, instructions: str) -> bytes:
-        """Return the result of `initialize` that settles on *version*."""
+    def initialize(self, version: str, instructions: str, also: Mapping[str, object]) -> bytes:
+        """Return the result of `initialize` that settles on *version*; the rest as `discover`."""
         return msgspec.json.encode(
             {
                 "protocolVersion": version,
-                "capabilities": CAPABILITIES,
+                "capabilities": {**TOOLS, **also},
                 "serverInfo": self._info,
             }
             | _instructions(instructions)
         )
 
-    def tools(self, listed: bytes, *, modern: bool) -> bytes:
-        """Return the result of `tools/list` around the raw array *listed*, all on one page."""
-        return b'{"tools":' + listed + (self._list_tail if modern else b"}")
+    def listed(self, member: str, entries: bytes, *, modern: bool) -> bytes:
+        """Return the result of a list around the raw array *entries*, all on one page."""
+        return b'{"%b":%b' % (member.encode(), entries) + (self._list_tail if modern else b"}")
 
 
 def negotiated_version(initialize: Message) -> str | None:

@@ -21,9 +21,11 @@ from remit.calls.listing import Listing
 from remit.calls.pipeline import Pipeline
 from remit.calls.record import utc_now
 from remit.doors.mcp.answers import LIST_CHANGED, Answer, Stream, error_answer, result_answer
-from remit.doors.mcp.caller import Caller, Method, Reply
+from remit.doors.mcp.caller import Caller, Method, Reply, extras_of
 from remit.doors.mcp.changes import ListChanges
+from remit.doors.mcp.contents import Contents, text_of
 from remit.doors.mcp.envelope import Fault, Message, decoded
+from remit.doors.mcp.levels import LogLevels
 from remit.doors.mcp.methods import (
     EMPTY_RESULT,
     OwnResults,
@@ -35,6 +37,7 @@ from remit.doors.mcp.problems import Problems, internal_error
 from remit.doors.mcp.results import fitted
 from remit.errors import RemitError
 from remit.model.calls import Call
+from remit.model.conversation import LEVELS
 from remit.model.principals import Principal
 
 log = structlog.get_logger(__name__)
@@ -62,22 +65,33 @@ class McpDoor:
         now: Callable[[], datetime] = utc_now,
     ) -> None:
         self.changes = changes
+        self.log_levels = LogLevels()
         self._pipeline = pipeline
         self._listing = listing
         self._now = now
         self._results = OwnResults(info)
         self._problems = Problems(explains, self._results.meta)
+        self._contents = Contents(
+            pipeline=pipeline,
+            items=listing.items,
+            results=self._results,
+            problems=self._problems,
+            now=now,
+        )
         self._modern: Mapping[str, Method] = {
             "tools/call": self._call_tool,
             "tools/list": self._list_tools,
             "server/discover": self._discover,
             "subscriptions/listen": self._listen,
+            **self._contents.methods,
         }
         self._legacy: Mapping[str, Method] = {
             "tools/call": self._call_tool,
             "tools/list": self._list_tools,
             "initialize": self._initialize,
             "ping": self._ping,
+            "logging/setLevel": self._set_level,
+            **self._contents.methods,
         }
 
     async def answer(self, message: Message, caller: Caller) -> Answer | Stream | None:
@@ -104,7 +118,7 @@ class McpDoor:
         return error_answer(message.id, reply) if isinstance(reply, Fault) else reply
 
     async def _call_tool(self, message: Message, caller: Caller, request_id: str) -> Reply:
-        name = _text(message.param("name"))
+        name = text_of(message.param("name"))
         if name is None:
             return Fault(code=INVALID_PARAMS, message="Invalid params: name must be a string")
         call = Call(
@@ -115,6 +129,7 @@ class McpDoor:
             arguments=message.param("arguments") or b"{}",
             meta=message.param("_meta") or b"",
             started=self._now(),
+            extras=extras_of(message, caller),
         )
         try:
             outcome = await self._pipeline.run(call)
@@ -128,10 +143,15 @@ class McpDoor:
         if message.param("cursor") is not None:
             return Fault(code=INVALID_PARAMS, message="Invalid params: unknown cursor")
         listed = self._listing.tools_json(caller.principal, caller.scope, legacy=not caller.modern)
-        return self._results.tools(listed, modern=caller.modern)
+        return self._results.listed("tools", listed, modern=caller.modern)
 
     async def _discover(self, _: Message, caller: Caller, __: str) -> Reply:
-        return self._results.discover(self._listing.instructions(caller.principal, caller.scope))
+        return self._results.discover(*self._about(caller))
+
+    def _about(self, caller: Caller) -> tuple[str, Mapping[str, object]]:
+        """Return the instructions for a caller, and what it may use beside tools."""
+        who = (caller.principal, caller.scope)
+        return self._listing.instructions(*who), self._listing.items.capabilities(*who)
 
     async def _initialize(self, message: Message, caller: Caller, _: str) -> Reply:
         version = negotiated_version(message)
@@ -139,11 +159,19 @@ class McpDoor:
             return Fault(
                 code=INVALID_PARAMS, message="Invalid params: protocolVersion must be a string"
             )
-        instructions = self._listing.instructions(caller.principal, caller.scope)
-        result = self._results.initialize(version, instructions)
+        result = self._results.initialize(version, *self._about(caller))
         return result_answer(message.id, result, negotiated=version)
 
     async def _ping(self, _: Message, __: Caller, ___: str) -> Reply:
+        return EMPTY_RESULT
+
+    async def _set_level(self, message: Message, caller: Caller, _: str) -> Reply:
+        level = decoded(message.param("level"))
+        if not isinstance(level, str) or level not in LEVELS:
+            return Fault(
+                code=INVALID_PARAMS, message=f"Invalid params: level is one of {', '.join(LEVELS)}"
+            )
+        self.log_levels.set(caller.session, level)
         return EMPTY_RESULT
 
     async def _listen(self, message: Message, caller: Caller, _: str) -> Reply:
@@ -166,14 +194,3 @@ class McpDoor:
             changed=LIST_CHANGED[:-1] + b',"params":{%b}}' % tag if wanted else b"",
             closing=result_answer(message.id, b'{"resultType":"complete",%b}' % tag).body,
         )
-
-
-def _text(raw: bytes | None) -> str | None:
-    """Return the text of a JSON string; a lone surrogate in it stands as its escape.
-
-    No name holds one, and no database stores one.
-    """
-    value = decoded(raw)
-    if not isinstance(value, str):
-        return None
-    return value.encode(errors="backslashreplace").decode()
