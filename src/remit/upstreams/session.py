@@ -94,9 +94,14 @@ class BuiltinServer(Protocol):
 
 
 class Signals:
-    """What a connection tells its owner: the tools changed, or the conversation is over."""
+    """What a connection tells its owner: the tools changed, or the conversation is over.
+
+    Attributes:
+        process: The id of the child process at the other end, and of its group; None without one.
+    """
 
     def __init__(self) -> None:
+        self.process: int | None = None
         self._stirred = anyio.Event()
         self._changed = False
         self._ended: str | None = None

@@ -38,13 +38,15 @@ from remit.model.contents import Contents
 from remit.model.conversation import Extras
 from remit.model.principals import Principal
 from remit.model.servers import ServerConfig, ServerState, ServerStatus, ServerTrial, Transport
-from remit.model.tools import ToolId
+from remit.model.tools import ToolId, estimated_tokens
 from remit.upstreams.attempts import Attempts
+from remit.upstreams.clock import clock_skew
 from remit.upstreams.connection import Connection, open_connection
 from remit.upstreams.contents import read_contents
 from remit.upstreams.environment import MissingVariable, resolve
 from remit.upstreams.era import Era
 from remit.upstreams.listing import read_tools
+from remit.upstreams.memory import memory_of_group
 from remit.upstreams.offer import Offer, build_offer
 from remit.upstreams.session import Session, Setup, Signals, ToolCall
 from remit.upstreams.surroundings import Surroundings
@@ -132,7 +134,7 @@ class Upstream:
         """
         began = anyio.current_time()
         trial = await self._trial()
-        trial = replace(trial, ms=(anyio.current_time() - began) * 1000)
+        trial = replace(trial, ms=(anyio.current_time() - began) * 1000, skew=await self._skew())
         if self._transcript is None:
             return trial
         shown = self._transcript.redacted
@@ -140,22 +142,33 @@ class Upstream:
             trial, reason=shown(trial.reason), notes=tuple(shown(note) for note in trial.notes)
         )
 
+    async def _skew(self) -> float | None:
+        try:
+            url = resolve(self._config, self._around.environ).url
+        except MissingVariable:
+            return None
+        return await clock_skew(url, self._around.trust) if url else None
+
     async def _trial(self) -> ServerTrial:
         if not self._config.allow_unclaimed:
             refusal = self._around.unclaimed(self._config)
             if refusal is not None:
                 return ServerTrial(reason=refusal)
         found: list[Offer] = []
+        signals = Signals()
 
         async def read(session: Session) -> None:
             found.append(await self._read_offer(session))
 
         try:
-            async with self._around.slots, self._open(Signals(), read) as connection:
+            async with self._around.slots, self._open(signals, read) as connection:
+                process = signals.process
                 return ServerTrial(
                     protocol=connection.session.era.version,
                     tools=tuple(tool.id.name for tool in found[0].tools),
                     notes=found[0].notes,
+                    tokens=sum(estimated_tokens(tool.wire) for tool in found[0].tools),
+                    memory=None if process is None else memory_of_group(process),
                 )
         except (MissingVariable, UpstreamError) as error:
             return ServerTrial(reason=str(error))
