@@ -1,7 +1,7 @@
 """JSON-RPC over a connection that carries both directions: standard input and output, or SSE."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 from remit.errors import UpstreamError, UpstreamProtocolError, UpstreamUnavailable
@@ -9,6 +9,7 @@ from remit.upstreams.era import Era
 from remit.upstreams.lines import TooLong
 from remit.upstreams.session import Signals, ToolCall
 from remit.upstreams.transcript import Transcript
+from remit.upstreams.watching import WatchedByRequests, WatchedOverChannel
 from remit.upstreams.wire import (
     Envelope,
     Malformed,
@@ -21,10 +22,6 @@ from remit.upstreams.wire import (
     request_frame,
     salvaged_id,
     value_of,
-)
-
-LISTS_CHANGED = frozenset(
-    f"notifications/{what}/list_changed" for what in ("tools", "prompts", "resources")
 )
 
 _NAMING = ("tools/call", "prompts/get")
@@ -48,7 +45,7 @@ class Channel:
     ) -> None:
         self._send = send
         self._transcript = transcript
-        self._signals = signals
+        self.signals = signals
         self._pending: dict[int, asyncio.Future[bytes]] = {}
         self._unsent: set[int] = set()
         self._last_id = 0
@@ -156,8 +153,8 @@ class Channel:
         if message.method:
             if message.is_request:
                 self._post(reply_frame(message))
-            elif message.method in LISTS_CHANGED:
-                self._signals.tools_changed()
+            else:
+                self.signals.heard(message.method, line)
             return
         number = message.answers
         if number is None or not 0 < number <= self._last_id:
@@ -178,6 +175,9 @@ class ChannelSession:
     def __init__(self, channel: Channel, era: Era) -> None:
         self._channel = channel
         self._era = era
+        self._watched = (
+            WatchedOverChannel(channel) if era.is_modern else WatchedByRequests(self._ask)
+        )
 
     @property
     def era(self) -> Era:
@@ -192,6 +192,13 @@ class ChannelSession:
         """Run a tool."""
         params = self._era.params(call_parts(call), call.meta)
         return await self._channel.ask(call.method, params)
+
+    async def watch(self, uris: frozenset[str], /) -> Mapping[str, UpstreamError]:
+        """Let the server tell of updates to exactly these resources."""
+        return await self._watched.watch(uris)
+
+    async def _ask(self, method: str, parts: bytes) -> bytes:
+        return await self._channel.ask(method, self._era.params(parts))
 
 
 def cursor_part(cursor: str | None) -> bytes:

@@ -18,10 +18,10 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSI
 from remit.errors import UpstreamError, UpstreamProtocolError
 from remit.upstreams.channel import Channel, error_code
 from remit.upstreams.era import INITIALIZE, Era, announces_changes, is_modern_answer
+from remit.upstreams.watching import LISTEN
 from remit.upstreams.wire import Malformed, members, value_of
 
 DISCOVER = "server/discover"
-LISTEN = "subscriptions/listen"
 LISTEN_PARTS = (
     b'"notifications":'
     b'{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true}'

@@ -4,8 +4,8 @@ first call ──▶ opening ──▶ open ──▶ idle for long, or the room
                   └── failed: those who wait are told, the next call tries again
 """
 
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager
 from functools import partial
 from types import TracebackType
 
@@ -15,7 +15,7 @@ from anyio.abc import TaskGroup
 
 from remit.errors import UpstreamError, UpstreamUnavailable
 from remit.upstreams.connection import Connection
-from remit.upstreams.session import Session, Signals
+from remit.upstreams.session import Held, Session, Signals
 
 log = structlog.get_logger(__name__)
 
@@ -115,6 +115,23 @@ class Pool:
             if not is_taken:
                 self._leave(entry)
         return _Turn(turn, partial(self._leave, entry))
+
+    @asynccontextmanager
+    async def hold(self, key: Key) -> AsyncGenerator[Held]:
+        """Keep the caller's connection open, opening it when there is none, without a turn on it.
+
+        Raises:
+            UpstreamUnavailable: It cannot be opened.
+        """
+        entry = await self._entry(key)
+        try:
+            if entry.connection is None:
+                await entry.ready.wait()
+            if entry.connection is None:
+                raise UpstreamUnavailable(entry.problem, transient=entry.is_transient)
+            yield Held(session=entry.connection.session, signals=entry.signals)
+        finally:
+            self._leave(entry)
 
     def find(self, key: Key) -> Connection | None:
         """Return a caller's connection if it is open."""

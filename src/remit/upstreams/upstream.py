@@ -42,10 +42,11 @@ from remit.upstreams.environment import MissingVariable, resolve
 from remit.upstreams.era import Era
 from remit.upstreams.listing import read_tools
 from remit.upstreams.offer import Offer, build_offer
-from remit.upstreams.pool import Pool
-from remit.upstreams.session import Session, Setup, Signals, ToolCall
+from remit.upstreams.pool import Key, Pool
+from remit.upstreams.session import Held, Session, Setup, Signals, ToolCall
 from remit.upstreams.surroundings import Surroundings
 from remit.upstreams.transcript import Transcript, secrets_of
+from remit.upstreams.updates import Subscription, Updates
 
 log = structlog.get_logger(__name__)
 
@@ -86,12 +87,18 @@ class Upstream:
         self._next_attempt: float | None = None
         self._connections = 0
         self._pool = None if config.is_shared else self._new_pool()
+        self._updates: Updates[Key | None] = Updates(config.name, self._hold, around.tasks)
         self._life = anyio.CancelScope()
         self._calls = 0
         self._idle = anyio.Event()
         self._is_retired = False
         self.settled = anyio.Event()
         self.offer: Offer | None = None
+
+    @property
+    def name(self) -> str:
+        """What the declaration calls it."""
+        return self._config.name
 
     def status(self) -> ServerStatus:
         """Return where the server stands, for people."""
@@ -172,6 +179,7 @@ class Upstream:
             with anyio.move_on_after(parting):
                 await self._idle.wait()
         self._life.cancel()
+        self._updates.close()
         if self._pool is not None:
             self._pool.close()
         self._move(ServerState.STOPPED, NO_LONGER)
@@ -244,6 +252,29 @@ class Upstream:
         except TimeoutError:
             late = self._why_late(principal, seconds, sent=sent)
             raise UpstreamTimeout(late, sent=sent) from None
+
+    def follow(self, uri: str, principal: Principal, told: Callable[[str], None]) -> Subscription:
+        """Begin to follow a resource; *told* is called with the URI of each update.
+
+        Raises:
+            UpstreamError: The server tells of no updates, or is no longer declared.
+        """
+        if self.offer is not None and not self.offer.contents.subscribable:
+            raise UpstreamUnavailable(f"server {self._config.name!r} tells of no updates")
+        return self._updates.follow(None if self._pool is None else _key(principal), uri, told)
+
+    @asynccontextmanager
+    async def _hold(self, key: Key | None) -> AsyncGenerator[Held]:
+        """Hold a connection for updates: the caller's own, or the shared one."""
+        if self._pool is not None and key is not None:
+            async with self._pool.hold(key) as held:
+                yield held
+            return
+        while (connection := self._connected()) is None or self._signals is None:
+            if self._state not in _WORTH_WAITING:
+                raise self._absent("is away")
+            await self._moved.wait()
+        yield Held(session=connection.session, signals=self._signals)
 
     async def _turn(self, principal: Principal) -> AbstractContextManager[Session]:
         """Take a turn on the connection that the caller uses (R27)."""

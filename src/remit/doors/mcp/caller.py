@@ -16,12 +16,14 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
         scope: The server of the endpoint that was called, or None on the endpoint of all servers.
         version: The protocol revision spoken.
         modern: Whether each request stands alone (2026-07-28) or follows a handshake.
+        session: What is unique to the session of an older era; empty where there is none.
     """
 
     principal: Principal
     scope: str | None = None
     version: str
     modern: bool
+    session: str = ""
 
 
 Reply = bytes | Fault | Answer | Stream

@@ -21,6 +21,9 @@ from remit.model.principals import Principal
 GRACE: Final = 5.0
 """Seconds that calls have to end after the client closed its side."""
 
+STDIO: Final = "stdio"
+"""The one session of an older era that there is on a pair of pipes."""
+
 MOST_AT_ONCE: Final = 256
 """Requests answered at the same time; one more is refused."""
 
@@ -113,7 +116,7 @@ class _Conversation:
     def _caller(self, message: Message) -> Caller | Fault:
         if message.is_modern:
             return modern_caller(message, self._principal, None, None)
-        return Caller(principal=self._principal, version=self._version, modern=False)
+        return Caller(principal=self._principal, version=self._version, modern=False, session=STDIO)
 
     def _noted(self, message: Message) -> None:
         if message.method == "notifications/cancelled":
@@ -125,7 +128,8 @@ class _Conversation:
             self._tasks.start_soon(self._announce)
 
     async def _announce(self) -> None:
-        watch = self._door.changes.watch(self._principal, None, legacy=True)
+        inbox = self._door.subscriptions.of_session(STDIO, None)
+        watch = self._door.changes.watch(self._principal, None, legacy=True, inbox=inbox)
         if watch is not None:
             await self._tell(Stream(watch=watch))
 
@@ -134,8 +138,8 @@ class _Conversation:
             if stream.opening:
                 await self._outbox.send(stream.opening)
             while (notice := await stream.watch.wait()) is not Notice.CLOSED:
-                if notice is Notice.CHANGED and stream.changed:
-                    await self._outbox.send(stream.changed)
+                for message in stream.watch.news(stream.tag) if notice is Notice.CHANGED else ():
+                    await self._outbox.send(message)
             if stream.closing:
                 await self._outbox.send(stream.closing)
 
