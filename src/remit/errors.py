@@ -85,6 +85,10 @@ class BadCall(RemitError):
     code = "INVALID_INPUT"
 
 
+class InvalidState(BadCall):
+    """What a caller brings back of an earlier round is not what it was given for this call."""
+
+
 class UnknownToolGroup(BadCall):
     """There is no such group of tools of the `data` server (S2.15)."""
 

@@ -9,6 +9,7 @@ import structlog.testing
 from tests.calls.worlds import OPEN, Listener, authorized, declared, tool, world_with
 
 from remit.calls.schema_cost import evaluations
+from remit.calls.states import States
 from remit.calls.validate import MOST_COMPILED, ServerSource, Validator
 from remit.errors import BadCall, UpstreamUnavailable
 from remit.model.servers import ServerConfig, ToolSettings
@@ -163,7 +164,7 @@ def test_a_server_that_changes_its_schemas_for_ever_fills_no_memory() -> None:
     call = authorized(world, b"{}")
     source = OneTool()
     servers: ServerSource = world
-    validate = Validator(source, servers)
+    validate = Validator(source, servers, States(b"key"))
 
     def compiled(schemas: Iterator[object]) -> int:
         with structlog.testing.capture_logs() as logged:  # each of these says when it is compiled

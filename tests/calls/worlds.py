@@ -14,8 +14,10 @@ from remit.calls.limit import Limiter
 from remit.calls.listing import Listing
 from remit.calls.pipeline import Pipeline
 from remit.calls.record import Recorder
+from remit.calls.states import States
 from remit.calls.validate import Validator
 from remit.model.calls import AuthorizedCall, Call
+from remit.model.conversation import Extras
 from remit.model.declaration import AuditSettings, Declaration
 from remit.model.events import AuditEvent
 from remit.model.principals import Principal, PrincipalKind
@@ -97,7 +99,9 @@ class CountingUpstreams:
         principal: Principal,
         timeout: float,  # noqa: ASYNC109 - the port's
         method: str = "tools/call",
+        extras: Extras | None = None,
     ) -> bytes:
+        del extras
         self.invocations.append(
             Invocation(
                 tool=tool,
@@ -132,7 +136,8 @@ class World:
         self.upstreams = CountingUpstreams()
         self.directory = Directory(self, self, seen)
         self.authorize = Authorizer(self.directory, self)
-        self.validate = Validator(self, self)
+        self.states = States(b"key")
+        self.validate = Validator(self, self, self.states)
         self.limit = Limiter(self, OwnAllowances())
         self.listing = Listing(
             directory=self.directory, catalogues=self, policies=self, statuses=self
@@ -148,7 +153,7 @@ class World:
             validate=self.validate,
             limit=self.limit,
             record=record,
-            invoke=Invoker(self.upstreams, record, pause=pause),
+            invoke=Invoker(self.upstreams, record, self.states, pause=pause),
         )
 
     @property

@@ -53,3 +53,22 @@ def families(told: Scrape) -> dict[str, tuple[str, set[str]]]:
         held = {label for label, _ in labels} - {"le"}
         assert found.setdefault(name, (kinds[name], held)) == (kinds[name], held)
     return found
+
+
+DOCTOR = (REPOSITORY / "docs" / "doctor.md").read_text()
+FINDING = re.compile(r"(?m)^\| `([a-z-]+)` \| (ok|warning|error) \|")
+
+
+def test_the_page_on_the_doctor_has_every_finding_with_its_grade() -> None:
+    sources = [
+        *(REPOSITORY / "src/remit/admin").glob("doctor*.py"),
+        REPOSITORY / "src/remit/cli/doctor.py",
+    ]
+    text = "\n".join(path.read_text() for path in sources)
+    areas = "declaration|server|database|record|journal|state|disk|port"
+    named = set(re.findall(rf'"((?:{areas})-[a-z]+)"', text))
+
+    documented = dict(FINDING.findall(DOCTOR))
+
+    composed = {"declaration-errors", "declaration-warnings", "exposed-file", "ok"}
+    assert set(documented) == named | composed

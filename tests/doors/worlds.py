@@ -26,6 +26,7 @@ from remit.calls.limit import Limiter
 from remit.calls.listing import Listing
 from remit.calls.pipeline import Pipeline
 from remit.calls.record import Recorder
+from remit.calls.states import States
 from remit.calls.validate import Validator
 from remit.cli.serving import bind
 from remit.doors.addresses import Addresses
@@ -41,6 +42,7 @@ from remit.doors.mcp.tenants import TenantDoor
 from remit.doors.oauth import ProtectedResources
 from remit.doors.server import build_http_server
 from remit.errors import AuditUnavailable, StorageUnavailable, Unauthenticated
+from remit.model.conversation import Extras
 from remit.model.declaration import Declaration, HttpSettings
 from remit.model.events import AuditEvent
 from remit.model.grants import JwtIssuer
@@ -92,8 +94,9 @@ class FakeFleet:
         principal: Principal,
         timeout: float,  # noqa: ASYNC109 - the port's signature
         method: str = "tools/call",
+        extras: Extras | None = None,
     ) -> bytes:
-        del principal, timeout, method
+        del principal, timeout, method, extras
         self.ran[str(tool)] = self.ran.get(str(tool), 0) + 1
         self.received.append((arguments, meta))
         behave = self.behaviours.get(str(tool))
@@ -242,13 +245,14 @@ def world_over(
     directory = Directory(fleet, policy)
     listing = Listing(directory=directory, catalogues=fleet, policies=policy, statuses=fleet)
     servers = _Servers(policy)
+    states = States(b"key")
     record = Recorder(audit, revision=lambda: policy.revision, body_cap=policy.body_cap)
     pipeline = Pipeline(
         authorize=Authorizer(directory, policy),
-        validate=Validator(fleet, servers),
+        validate=Validator(fleet, servers, states),
         limit=Limiter(policy, OwnAllowances()),
         record=record,
-        invoke=Invoker(fleet, record),
+        invoke=Invoker(fleet, record, states),
     )
     changes = ListChanges(
         listing,

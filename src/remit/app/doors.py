@@ -12,6 +12,7 @@ from pathlib import Path
 from remit.admin.change_record import ChangeRecord
 from remit.admin.editor import Editor
 from remit.admin.secret_files import session_key
+from remit.app.checkup import examine_gateway
 from remit.app.collector import Collector
 from remit.app.gateway import Gateway
 from remit.app.tenants import ServedTenant, ServedTenants
@@ -161,6 +162,7 @@ def _api_services(gateway: Gateway) -> Services:
         ),
         audit=gateway.audit,
         changes=ChangeRecord(gateway.audit),
+        examine=lambda tenant, whole: examine_gateway(gateway, tenant, whole=whole),
         forget=gateway.authenticate.forget,
         now=lambda: datetime.now(UTC),
     )

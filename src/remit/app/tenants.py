@@ -19,6 +19,7 @@ from anyio.abc import TaskGroup, TaskStatus
 from remit.admin.known_servers import unclaimed_package
 from remit.admin.offers import report_offers
 from remit.admin.revisions import Follower, newest_usable
+from remit.admin.secret_files import session_key
 from remit.app.bundled import builtins_in
 from remit.app.installation import Installation
 from remit.calls.authorize import Authorizer
@@ -29,6 +30,7 @@ from remit.calls.limit import Allowances, Limiter
 from remit.calls.listing import Listing
 from remit.calls.pipeline import Pipeline
 from remit.calls.record import AuditLog, Recorder
+from remit.calls.states import States
 from remit.calls.tally import Tally
 from remit.calls.validate import Validator
 from remit.errors import StorageUnavailable
@@ -82,6 +84,7 @@ class ServedTenants:
         self._audit = audit
         self._allowances = allowances
         self._tasks = tasks
+        self._states = States(session_key(installation.settings.state / "session.key"))
         self._by_name: dict[str, ServedTenant] = {}
         self._names: dict[str, str] = {}
         self._bound: dict[str, tuple[Sequence[JwtIssuer], Sequence[JwtIssuer]]] = {}
@@ -162,10 +165,10 @@ class ServedTenants:
         )
         pipeline = Pipeline(
             authorize=Authorizer(directory, policy),
-            validate=Validator(fleet, _Servers(policy, fleet)),
+            validate=Validator(fleet, _Servers(policy, fleet), self._states),
             limit=Limiter(policy, self._allowances),
             record=record,
-            invoke=Invoker(fleet, record),
+            invoke=Invoker(fleet, record, self._states),
         )
         return ServedTenant(
             tenant=tenant,

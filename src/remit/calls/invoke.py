@@ -15,9 +15,11 @@ import anyio
 import msgspec
 import structlog
 
+from remit.calls.states import States
 from remit.errors import AuditUnavailable, UpstreamError
 from remit.model.calls import Outcome, OutcomeKind, RecordedCall, ValidCall
 from remit.model.contents import Kind
+from remit.model.conversation import Extras
 from remit.model.principals import Principal
 from remit.model.tools import Hints, Tool, ToolId
 
@@ -45,6 +47,7 @@ class Upstreams(Protocol):
         principal: Principal,
         timeout: float,  # noqa: ASYNC109 - the port states the limit, its adapter keeps it
         method: str,
+        extras: Extras | None = None,
     ) -> bytes:
         """Ask *method* about *tool*, and return the `result` as raw JSON, as the server sent it.
 
@@ -92,14 +95,21 @@ class Invoker:
     Args:
         upstreams: The servers behind us.
         attempts: Where attempts that failed are recorded.
+        states: Seals what a caller keeps for the server between two rounds.
         pause: Seconds between two attempts, unless the server asks for more.
     """
 
     def __init__(
-        self, upstreams: Upstreams, attempts: AttemptRecord, *, pause: float = PAUSE
+        self,
+        upstreams: Upstreams,
+        attempts: AttemptRecord,
+        states: States,
+        *,
+        pause: float = PAUSE,
     ) -> None:
         self._upstreams = upstreams
         self._attempts = attempts
+        self._states = states
         self._pause = pause
 
     async def __call__(self, recorded: RecordedCall) -> Outcome:
@@ -114,6 +124,7 @@ class Invoker:
             result = await self._attempt(valid, valid.timeout)
         except UpstreamError as failure:
             result = await self._repeat(recorded, failure, started + valid.timeout)
+        result = self._states.sealed(result, valid.authorized)
         return Outcome(
             kind=OutcomeKind.TOOL_ERROR if is_tool_error(result) else OutcomeKind.OK,
             result=result,
@@ -128,6 +139,7 @@ class Invoker:
             meta=call.meta,
             principal=call.principal,
             timeout=seconds,
+            extras=valid.extras,
             method=call.method,
         )
 

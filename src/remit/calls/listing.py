@@ -7,7 +7,7 @@ from remit.calls.directory import CatalogueSource, Directory, PolicySource
 from remit.calls.item_listing import ItemListing
 from remit.model.principals import Principal
 from remit.model.servers import ServerStatus
-from remit.model.tools import Tool, ToolId
+from remit.model.tools import Tool, ToolId, estimated_tokens
 from remit.policy.engine import decide
 from remit.policy.reach import named_servers, reaches_any_server
 from remit.policy.snapshot import list_order
@@ -96,9 +96,9 @@ class Listing:
         return listed
 
     def token_cost(self, tool: Tool, scope: str | None = None) -> int:
-        """Estimate the tokens of one published tool: its UTF-8 bytes over four, rounded up."""
+        """Estimate the tokens of one published tool."""
         entry = published_entry(tool, self.published_name(tool.id, scope), legacy=False)
-        return -(-len(entry) // 4)
+        return estimated_tokens(entry)
 
     def instructions(self, principal: Principal, scope: str | None) -> str:
         """Say what a short or empty list lacks, so that it is never unexplained (R14).

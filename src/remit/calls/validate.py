@@ -10,9 +10,11 @@ import structlog
 
 from remit.calls.directory import CatalogueSource
 from remit.calls.schema_cost import evaluations
+from remit.calls.states import States
 from remit.errors import BadCall, UpstreamUnavailable
 from remit.model.calls import AuthorizedCall, ValidCall
 from remit.model.contents import Item, Kind
+from remit.model.conversation import Extras
 from remit.model.servers import ServerConfig
 from remit.model.tools import Tool
 
@@ -51,7 +53,8 @@ class ServerSource(Protocol):
 class Validator:
     """Checks arguments against input schemas, each compiled once."""
 
-    def __init__(self, catalogues: CatalogueSource, servers: ServerSource) -> None:
+    def __init__(self, catalogues: CatalogueSource, servers: ServerSource, states: States) -> None:
+        self._states = states
         self._catalogues = catalogues
         self._servers = servers
         self._compiled: dict[bytes, jsonschema_rs.Validator | None] = {}
@@ -60,7 +63,8 @@ class Validator:
         """Return the call with its tool and time limit.
 
         Raises:
-            BadCall: The arguments do not fit; the text names the fields, never their values.
+            BadCall: The arguments do not fit; the text names the fields, never their values. Or
+                the state of an earlier round is not of this call.
             UpstreamUnavailable: The tool is allowed, but its server does not offer it now.
         """
         tool_id = authorized.tool_id
@@ -84,7 +88,15 @@ class Validator:
             tool=tool,
             timeout=config.timeout_of(tool_id.name),
             retry=config.retry_of(tool_id.name),
+            extras=self._opened(authorized),
         )
+
+    def _opened(self, authorized: AuthorizedCall) -> Extras | None:
+        extras = authorized.call.extras
+        if extras is None or not extras.state:
+            return extras
+        state = self._states.open(extras.state, authorized)
+        return msgspec.structs.replace(extras, state=state)
 
     def _check(self, tool: Tool, arguments: bytes) -> None:
         decoded = _decode(arguments)

@@ -53,7 +53,7 @@ def check(
     """
     settings = Settings.read(config, tenant=tenant)
     try:
-        loaded = _loaded(settings)
+        loaded = loaded_of(settings)
         asked = run(lambda: _ask(loaded.declaration, settings)) if connect else _Asked()
         now = datetime.now(UTC)
         kept = run(lambda: _look_at_state(settings, now))
@@ -73,8 +73,12 @@ def check(
         raise typer.Exit(EXIT_NO)
 
 
-def _loaded(settings: Settings) -> Loaded:
-    """Return the file, or what is in force for a tenant that has none."""
+def loaded_of(settings: Settings) -> Loaded:
+    """Return the file, or what is in force for a tenant that has none.
+
+    Raises:
+        DeclarationError: It is wrong.
+    """
     if settings.tenant == DEFAULT_TENANT:
         return load_declaration(settings.config)
     found = run(lambda: _in_force(settings))

@@ -17,6 +17,7 @@ from remit.cli.audit import audit_app
 from remit.cli.call import call
 from remit.cli.check import check
 from remit.cli.demo.command import demo
+from remit.cli.doctor import doctor
 from remit.cli.explain import explain, who_can
 from remit.cli.keys import keys_app
 from remit.cli.revisions import export, revisions, rollback
@@ -44,7 +45,7 @@ RECORD: Final = "What happened"
 
 for panel, commands in {
     START: (demo, serve, stdio),
-    ASK: (check, tools, call, explain),
+    ASK: (check, tools, call, explain, doctor),
     DECLARATION: (apply, revisions, rollback, export),
 }.items():
     for command in commands:

@@ -11,6 +11,7 @@ from typing import Literal
 import msgspec
 
 from remit.model.contents import Item, Kind
+from remit.model.conversation import Extras
 from remit.model.decisions import Decision
 from remit.model.events import AuditEvent
 from remit.model.principals import Principal
@@ -29,6 +30,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
         arguments: Raw JSON object, UTF-8, exactly the bytes that would be forwarded.
         meta: Raw JSON of the request's `_meta` as it is to be forwarded, or empty.
         started: When the door received it, aware UTC.
+        extras: What goes with it beside; None for the many with which nothing does.
     """
 
     id: str
@@ -40,6 +42,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     arguments: bytes
     meta: bytes = b""
     started: datetime
+    extras: Extras | None = None
 
     def __repr__(self) -> str:
         """Name the call without its bodies."""
@@ -62,12 +65,14 @@ class ValidCall(msgspec.Struct, frozen=True, kw_only=True):
             listed.
         timeout: Seconds the upstream has, all attempts together (R24).
         retry: What the declaration says of repeating it; None leaves it to the tool's hints (R23).
+        extras: As the call has them, but with the server's own state in clear.
     """
 
     authorized: AuthorizedCall
     tool: Tool | Item | None
     timeout: float
     retry: Literal["never", "safe"] | None = None
+    extras: Extras | None = None
 
     @property
     def call(self) -> Call:

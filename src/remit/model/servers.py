@@ -151,6 +151,9 @@ class ServerTrial:
         tools: Its own names of what it offers.
         notes: What would be left out of its list, or looks odd about it.
         ms: Milliseconds that it took.
+        tokens: What the list of all its tools costs a model, about.
+        memory: Bytes of its process and what that started; None where it has none here.
+        skew: Seconds by which its clock is ahead of ours; None where it tells no time.
     """
 
     reason: str = ""
@@ -158,6 +161,9 @@ class ServerTrial:
     tools: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     ms: float = 0.0
+    tokens: int = 0
+    memory: int | None = None
+    skew: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,8 +3,10 @@
 import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 
 from remit.errors import UpstreamError, UpstreamProtocolError, UpstreamUnavailable
+from remit.upstreams.dialogue import Dialogue, Heard
 from remit.upstreams.era import Era
 from remit.upstreams.lines import TooLong
 from remit.upstreams.session import Signals, ToolCall
@@ -27,6 +29,9 @@ from remit.upstreams.wire import (
 _NAMING = ("tools/call", "prompts/get")
 """Methods whose params are a name and arguments."""
 
+MOST_UNHEARD = 256
+"""Messages that may wait for a slow caller."""
+
 
 class Channel:
     """Matches answers to questions by ids of our own making, and by nothing else.
@@ -48,6 +53,8 @@ class Channel:
         self.signals = signals
         self._pending: dict[int, asyncio.Future[bytes]] = {}
         self._unsent: set[int] = set()
+        self._heard = Heard()
+        self._boxes: dict[int, asyncio.Queue[tuple[Envelope, bytes] | None]] = {}
         self._last_id = 0
         self._closed: str | None = None
 
@@ -81,10 +88,37 @@ class Channel:
         try:
             return await future
         finally:
-            if self.forget(number) and self._closed is None:
-                # Nobody waits any longer: the caller was cancelled, or ran out of time.
-                reason = b'{"requestId":%d,"reason":"the caller no longer waits"}' % number
-                self.notify("notifications/cancelled", reason)
+            self._leave(number)
+
+    async def converse(
+        self, method: str, params: Callable[[int], bytes], dialogue: Dialogue
+    ) -> bytes:
+        """Do as `ask` does, and meanwhile bring what the server says to the caller.
+
+        Args:
+            method: What is asked.
+            params: Makes the raw params for the id of the request.
+            dialogue: Hears what is said.
+        """
+        number, future = self.start(method, params(self._last_id + 1))
+        box = self._boxes[number] = asyncio.Queue[tuple[Envelope, bytes] | None]()
+        self._heard.begin(number, dialogue)
+        # The end comes behind all that was said before it.
+        future.add_done_callback(lambda _: box.put_nowait(None))
+        try:
+            while (said := await box.get()) is not None:
+                await dialogue.take(*said, number, self._post)
+            return future.result()
+        finally:
+            del self._boxes[number]
+            self._heard.end(number)
+            self._leave(number)
+
+    def _leave(self, number: int) -> None:
+        if self.forget(number) and self._closed is None:
+            # Nobody waits any longer: the caller was cancelled, or ran out of time.
+            reason = b'{"requestId":%d,"reason":"the caller no longer waits"}' % number
+            self.notify("notifications/cancelled", reason)
 
     def notify(self, method: str, params: bytes = b"{}") -> None:
         """Send a notification."""
@@ -151,10 +185,10 @@ class Channel:
 
     def _dispatch(self, message: Envelope, line: bytes) -> None:
         if message.method:
-            if message.is_request:
+            if self.signals.heard(message.method, line):
+                return
+            if not self._is_heard(message, line) and message.is_request:
                 self._post(reply_frame(message))
-            else:
-                self.signals.heard(message.method, line)
             return
         number = message.answers
         if number is None or not 0 < number <= self._last_id:
@@ -167,6 +201,17 @@ class Channel:
             future.set_result(result_of(message))
         except UpstreamError as error:
             future.set_exception(error)
+
+    def _is_heard(self, message: Envelope, line: bytes) -> bool:
+        """Whether a message is for the caller of a call under way, who then gets it."""
+        meant = self._heard.meant(message, line) if self._boxes else None
+        if meant is None:
+            return False
+        box = self._boxes[meant[0]]
+        if box.qsize() >= MOST_UNHEARD:
+            return not message.is_request  # of a flood of notices some are lost
+        box.put_nowait((message, line))
+        return True
 
 
 class ChannelSession:
@@ -190,8 +235,10 @@ class ChannelSession:
 
     async def call(self, call: ToolCall, /) -> bytes:
         """Run a tool."""
-        params = self._era.params(call_parts(call), call.meta)
-        return await self._channel.ask(call.method, params)
+        if call.dialogue is None:
+            return await self._channel.ask(call.method, call_params(self._era, call, 0))
+        params = partial(call_params, self._era, call)
+        return await self._channel.converse(call.method, params, call.dialogue)
 
     async def watch(self, uris: frozenset[str], /) -> Mapping[str, UpstreamError]:
         """Let the server tell of updates to exactly these resources."""
@@ -209,10 +256,22 @@ def cursor_part(cursor: str | None) -> bytes:
 def call_parts(call: ToolCall) -> bytes:
     """Return the members of the call's params; the arguments are those very bytes."""
     if call.method == "resources/read":
-        return b'"uri":' + json_bytes(call.name)
+        return b'"uri":%s%s' % (json_bytes(call.name), call.more)
     if call.method not in _NAMING:
         return call.arguments.strip()[1:-1]
-    return b'"name":%s,"arguments":%s' % (json_bytes(call.name), call.arguments or b"{}")
+    return b'"name":%s,"arguments":%s%s' % (
+        json_bytes(call.name),
+        call.arguments or b"{}",
+        call.more,
+    )
+
+
+def call_params(era: Era, call: ToolCall, number: int) -> bytes:
+    """Return the params of a call for a server of *era*; *number* is the request's id."""
+    if call.dialogue is None:
+        return era.params(call_parts(call), call.meta)
+    more, capabilities = call.dialogue.meta(number, era)
+    return era.params(call_parts(call), call.meta, more=more, capabilities=capabilities)
 
 
 def result_of(message: Envelope) -> bytes:

@@ -82,6 +82,11 @@ class Child(asyncio.SubprocessProtocol):
             problem = _why_not_started(self._config, resolved, error)
             raise UpstreamUnavailable(problem) from error
 
+    @property
+    def pid(self) -> int:
+        """The id of the process once it was started, and of its group."""
+        return self._pid
+
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Take the process over (called by asyncio)."""
         self._process = cast("asyncio.SubprocessTransport", transport)

@@ -11,6 +11,7 @@ import anyio
 
 from remit.errors import NotFound, UpstreamError, UpstreamUnavailable
 from remit.model.contents import Contents
+from remit.model.conversation import Extras
 from remit.model.principals import Principal
 from remit.model.servers import ServerConfig, ServerStatus, ServerTrial
 from remit.model.tools import ToolId
@@ -150,6 +151,7 @@ class Fleet:
         principal: Principal,
         timeout: float,  # noqa: ASYNC109 - what the port asks for
         method: str = "tools/call",
+        extras: Extras | None = None,
     ) -> bytes:
         """Run a tool, or ask *method* about something else that a server has.
 
@@ -163,6 +165,7 @@ class Fleet:
             principal: Whose connection is used where callers do not share one (R27).
             timeout: Seconds, counted from now.
             method: What is asked about it.
+            extras: What goes with it beside, if anything does.
 
         Raises:
             UpstreamUnavailable: The server cannot be reached, or went away.
@@ -177,6 +180,7 @@ class Fleet:
             principal=principal,
             timeout=timeout,
             method=method,
+            extras=extras,
         )
 
     def _swap(self) -> None:

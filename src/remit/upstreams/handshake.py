@@ -16,8 +16,9 @@ from mcp_types import UNSUPPORTED_PROTOCOL_VERSION
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
 from remit.errors import UpstreamError, UpstreamProtocolError
+from remit.model.conversation import Abilities
 from remit.upstreams.channel import Channel, error_code
-from remit.upstreams.era import INITIALIZE, Era, announces_changes, is_modern_answer
+from remit.upstreams.era import Era, announces_changes, initialize_parts, is_modern_answer
 from remit.upstreams.watching import LISTEN
 from remit.upstreams.wire import Malformed, members, value_of
 
@@ -32,7 +33,13 @@ PROBE = 1.5
 """Seconds that a server may be silent before the older handshake is tried as well."""
 
 
-async def negotiate(channel: Channel, *, is_legacy: bool, patience: float = PROBE) -> Era:
+async def negotiate(
+    channel: Channel,
+    *,
+    is_legacy: bool,
+    abilities: Abilities = Abilities.NONE,
+    patience: float = PROBE,
+) -> Era:
     """Agree on an era with the server at the other end.
 
     The probe is left out when the server is already known to be legacy; after *patience* seconds
@@ -42,7 +49,7 @@ async def negotiate(channel: Channel, *, is_legacy: bool, patience: float = PROB
         UpstreamError: It answers neither way, or no revision is common to both.
     """
     if is_legacy:
-        return await initialize(channel)
+        return await initialize(channel, abilities)
     number, probe = channel.start(DISCOVER, Era.modern().params(b""))
     try:
         await asyncio.wait([probe], timeout=patience)
@@ -53,13 +60,13 @@ async def negotiate(channel: Channel, *, is_legacy: bool, patience: float = PROB
         channel.forget(number)
 
 
-async def initialize(channel: Channel) -> Era:
+async def initialize(channel: Channel, abilities: Abilities = Abilities.NONE) -> Era:
     """Open a legacy session.
 
     Raises:
         UpstreamError: The server refuses, or chose a revision that we do not know.
     """
-    number, answer = channel.start("initialize", b"{%s}" % INITIALIZE)
+    number, answer = channel.start("initialize", b"{%s}" % initialize_parts(abilities))
     try:
         era = Era.agreed(await answer)
     finally:
@@ -91,7 +98,7 @@ async def _by_answer(channel: Channel, probe: asyncio.Future[bytes]) -> Era:
 
 
 async def _by_first_success(channel: Channel, probe: asyncio.Future[bytes]) -> Era:
-    number, answer = channel.start("initialize", b"{%s}" % INITIALIZE)
+    number, answer = channel.start("initialize", b"{%s}" % initialize_parts(Abilities.NONE))
     waiting = {probe, answer}
     try:
         while waiting:

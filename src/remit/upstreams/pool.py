@@ -4,8 +4,8 @@ first call ──▶ opening ──▶ open ──▶ idle for long, or the room
                   └── failed: those who wait are told, the next call tries again
 """
 
-from collections.abc import AsyncGenerator, Callable
-from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager
+from collections.abc import Callable, Hashable
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from functools import partial
 from types import TracebackType
 
@@ -15,12 +15,12 @@ from anyio.abc import TaskGroup
 
 from remit.errors import UpstreamError, UpstreamUnavailable
 from remit.upstreams.connection import Connection
-from remit.upstreams.session import Held, Session, Signals
+from remit.upstreams.session import Session, Signals
 
 log = structlog.get_logger(__name__)
 
-Key = tuple[str, str]
-"""Tenant and subject of a caller."""
+Key = Hashable
+"""Which connection is meant; equal keys share one."""
 
 
 class _Entry:
@@ -28,6 +28,7 @@ class _Entry:
 
     def __init__(self) -> None:
         self.ready = anyio.Event()
+        self.gone = anyio.Event()
         self.signals = Signals()
         self.connection: Connection | None = None
         self.problem = "was closed"
@@ -71,7 +72,7 @@ class Pool:
 
     Args:
         server: The server's name, for the log.
-        connect: Opens one more connection, which reports to the signals it is given.
+        connect: Opens the connection of a key, which reports to the signals it is given.
         tasks: Owns one task for each connection.
         most: Connections at once; the one that was idle longest makes room.
         idle: Seconds after which an unused connection is closed.
@@ -80,7 +81,7 @@ class Pool:
     def __init__(
         self,
         server: str,
-        connect: Callable[[Signals], AbstractAsyncContextManager[Connection]],
+        connect: Callable[[Key, Signals], AbstractAsyncContextManager[Connection]],
         *,
         tasks: TaskGroup,
         most: int,
@@ -116,20 +117,18 @@ class Pool:
                 self._leave(entry)
         return _Turn(turn, partial(self._leave, entry))
 
-    @asynccontextmanager
-    async def hold(self, key: Key) -> AsyncGenerator[Held]:
-        """Keep the caller's connection open, opening it when there is none, without a turn on it.
+    async def hold(self, key: Key) -> None:
+        """Keep the connection of *key* open, until it is lost, without a turn on it.
 
         Raises:
             UpstreamUnavailable: It cannot be opened.
         """
         entry = await self._entry(key)
         try:
-            if entry.connection is None:
-                await entry.ready.wait()
+            await entry.ready.wait()
             if entry.connection is None:
                 raise UpstreamUnavailable(entry.problem, transient=entry.is_transient)
-            yield Held(session=entry.connection.session, signals=entry.signals)
+            await entry.gone.wait()
         finally:
             self._leave(entry)
 
@@ -177,7 +176,7 @@ class Pool:
     async def _own(self, key: Key, entry: _Entry) -> None:
         """Own one connection from its opening to its end."""
         try:
-            async with self._connect(entry.signals) as connection:
+            async with self._connect(key, entry.signals) as connection:
                 entry.connection = connection
                 entry.ready.set()
                 await self._wait_for_end(entry)
@@ -190,6 +189,7 @@ class Pool:
             entry.is_transient = False
         finally:
             entry.connection = None
+            entry.gone.set()
             self._entries.pop(key, None)
             entry.ready.set()
             self._stir()

@@ -9,7 +9,9 @@ import anyio
 import msgspec
 
 from remit.errors import UpstreamError
+from remit.model.conversation import Abilities, Extras
 from remit.model.servers import ServerConfig
+from remit.upstreams.dialogue import Dialogue
 from remit.upstreams.environment import ResolvedServer
 from remit.upstreams.era import Era
 from remit.upstreams.transcript import Transcript
@@ -25,6 +27,9 @@ SUBSCRIPTION_ID: Final = "io.modelcontextprotocol/subscriptionId"
 
 ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
 
+ABOUT_CONNECTION: Final = LISTS_CHANGED | {UPDATED, ACKNOWLEDGED}
+"""Notifications that concern a connection, and not a request on it."""
+
 
 class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
     """A call in the server's own words: of a tool, or of another method that takes turns.
@@ -35,6 +40,8 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
         arguments: Raw JSON object; all the params of a method that names nothing.
         meta: The caller's `_meta` as a raw JSON object, or empty.
         headers: `Mcp-Param-*`, for transports that have headers.
+        more: Raw members of the params beside these, each with a comma before it.
+        dialogue: Who hears what the server says meanwhile; None when nobody does.
     """
 
     name: str
@@ -42,10 +49,20 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
     arguments: bytes
     meta: bytes = b""
     headers: Mapping[str, str] = {}
+    more: bytes = b""
+    dialogue: Dialogue | None = None
 
     def __repr__(self) -> str:
         """Name the call without what goes with it."""
         return f"ToolCall(name={self.name!r}, method={self.method!r})"
+
+    def along_with(self, extras: Extras) -> "ToolCall":
+        """Return the call with what the caller sent beside its arguments."""
+        # Those that the tool's schema explains are made anew, of the arguments.
+        ours = {name.lower() for name in self.headers}
+        unknown = {name: value for name, value in extras.headers.items() if name not in ours}
+        headers = {**unknown, **self.headers} if unknown else self.headers
+        return msgspec.structs.replace(self, more=extras.parts, headers=headers)
 
 
 class Session(Protocol):
@@ -118,10 +135,12 @@ class Signals:
     """What a connection tells its owner: the tools changed, or the conversation is over.
 
     Attributes:
+        process: The id of the child process at the other end, and of its group; None without one.
         follower: Who else is told of the end, and of updates to resources.
     """
 
     def __init__(self) -> None:
+        self.process: int | None = None
         self.follower: Follower | None = None
         self._acknowledgements: dict[int, asyncio.Future[object]] = {}
         self._stirred = anyio.Event()
@@ -199,19 +218,12 @@ class Signals:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
-    """A connection that stays open for as long as it is held."""
-
-    session: Session
-    signals: Signals
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
     """What a transport needs to open one connection.
 
     Attributes:
         is_legacy: The server is known to speak the handshake, so asking is left out.
+        abilities: What we say in the handshake that we can be asked.
         make_builtin: Makes a bundled server from its arguments; None when there is none.
     """
 
@@ -221,6 +233,7 @@ class Setup:
     signals: Signals
     trust: Trust
     is_legacy: bool = False
+    abilities: Abilities = Abilities.NONE
     make_builtin: Callable[[], BuiltinServer] | None = None
 
 

@@ -40,7 +40,7 @@ async def open_sse(setup: Setup) -> AsyncGenerator[Session]:
         tasks.start_soon(stream.read)
         try:
             await stream.opened
-            era = await initialize(stream.channel)
+            era = await initialize(stream.channel, setup.abilities)
             yield ChannelSession(stream.channel, era)
         finally:
             stream.channel.close("was stopped")

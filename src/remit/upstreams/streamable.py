@@ -6,7 +6,7 @@ legacy: initialize ──▶ session ──(404, or 400 about the session)──
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from http import HTTPStatus
@@ -22,9 +22,11 @@ from mcp.shared.inbound import (
 from mcp_types import HEADER_MISMATCH, METHOD_NOT_FOUND, MISSING_REQUIRED_CLIENT_CAPABILITY
 
 from remit.errors import UpstreamError, UpstreamProtocolError, UpstreamUnavailable
+from remit.model.conversation import Abilities
 from remit.upstreams.background import open_background
-from remit.upstreams.channel import call_parts, cursor_part, error_code
-from remit.upstreams.era import INITIALIZE, Era, announces_changes, is_modern_answer
+from remit.upstreams.channel import call_params, cursor_part, error_code
+from remit.upstreams.dialogue import Dialogue
+from remit.upstreams.era import Era, announces_changes, initialize_parts, is_modern_answer
 from remit.upstreams.handshake import DISCOVER, LISTEN_PARTS, is_modern_verdict
 from remit.upstreams.http import HttpRequest, status_error
 from remit.upstreams.peer import HttpPeer, Reply
@@ -62,7 +64,7 @@ async def open_http(setup: Setup) -> AsyncGenerator[Session]:
             tasks.start_soon(modern.listen)
             yield modern
             return
-        legacy = LegacyHttp(peer)
+        legacy = LegacyHttp(peer, setup.abilities)
         await legacy.open()
         tasks.start_soon(legacy.listen)
         try:
@@ -123,7 +125,7 @@ class ModernHttp:
     async def call(self, call: ToolCall, /) -> bytes:
         """Run a tool; a caller that leaves drops the exchange, which cancels it."""
         number = self._peer.next_id()
-        params = self._era.params(call_parts(call), call.meta)
+        params = call_params(self._era, call, number)
         headers = call.headers
         if call.method in NAME_BEARING_METHODS:
             headers = {**headers, MCP_NAME_HEADER: encode_header_value(call.name)}
@@ -132,6 +134,7 @@ class ModernHttp:
             number=number,
             request=self._prepare(call.method),
             headers=headers,
+            dialogue=call.dialogue,
         )
         return reply.result()
 
@@ -191,8 +194,9 @@ class ModernHttp:
 class LegacyHttp:
     """A session that the server may forget, and that is then opened again once for all callers."""
 
-    def __init__(self, peer: HttpPeer) -> None:
+    def __init__(self, peer: HttpPeer, abilities: Abilities) -> None:
         self._peer = peer
+        self._abilities = abilities
         self._era = Era("")
         self._opened = 0
         self._opening = anyio.Lock()
@@ -210,7 +214,7 @@ class LegacyHttp:
             UpstreamError: The server cannot be reached, or refuses.
         """
         number = self._peer.next_id()
-        frame = request_frame(number, "initialize", b"{%s}" % INITIALIZE)
+        frame = request_frame(number, "initialize", b"{%s}" % initialize_parts(self._abilities))
         # What opens a session is not part of one.
         request = self._peer.prepare("POST", {})
         reply = await self._peer.post(frame, number=number, request=request)
@@ -240,11 +244,13 @@ class LegacyHttp:
 
     async def list_page(self, cursor: str | None, method: str, /) -> bytes:
         """Return one page of a list; None asks for the first."""
-        return await self._ask(method, self._era.params(cursor_part(cursor)))
+        params = self._era.params(cursor_part(cursor))
+        return await self._ask(method, lambda _: params)
 
     async def call(self, call: ToolCall, /) -> bytes:
         """Run a tool."""
-        return await self._ask(call.method, self._era.params(call_parts(call), call.meta))
+        params = partial(call_params, self._era, call)
+        return await self._ask(call.method, params, call.dialogue)
 
     async def listen(self) -> None:
         """Follow the server's notifications, if it offers a stream of them."""
@@ -262,29 +268,34 @@ class LegacyHttp:
         return await self._watched.watch(uris)
 
     async def _ask_parts(self, method: str, parts: bytes) -> bytes:
-        return await self._ask(method, self._era.params(parts))
+        return await self._ask(method, lambda _: self._era.params(parts))
 
-    async def _ask(self, method: str, params: bytes) -> bytes:
+    async def _ask(
+        self, method: str, params: Callable[[int], bytes], dialogue: Dialogue | None = None
+    ) -> bytes:
         if self._opening.locked():
             async with self._opening:
                 pass  # a session is used once it has been opened whole
         opened = self._opened
-        reply = await self._post(method, params)
+        reply = await self._post(method, params, dialogue)
         if not self._is_session_lost(reply):
             return reply.result()
         # The server does not know the session, so it has not run the request.
         async with self._opening:
             if self._opened == opened:
                 await self.open()
-        reply = await self._post(method, params)
+        reply = await self._post(method, params, dialogue)
         if self._is_session_lost(reply):
             raise UpstreamUnavailable("forgets the sessions that it opens")
         return reply.result()
 
-    async def _post(self, method: str, params: bytes) -> Reply:
+    async def _post(
+        self, method: str, params: Callable[[int], bytes], dialogue: Dialogue | None
+    ) -> Reply:
         number = self._peer.next_id()
+        frame = request_frame(number, method, params(number))
         try:
-            return await self._peer.post(request_frame(number, method, params), number=number)
+            return await self._peer.post(frame, number=number, dialogue=dialogue)
         except anyio.get_cancelled_exc_class():
             # Unlike in the modern era, a dropped exchange cancels nothing.
             reason = b'{"requestId":%d,"reason":"the caller no longer waits"}' % number

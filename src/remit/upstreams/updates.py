@@ -1,14 +1,14 @@
 """Who is told of updates to the resources of one server: upstream subscriptions, shared.
 
-first subscription ──▶ keeper of that connection ──▶ the server is asked for all that is wanted
-                            ▲        │                 (again after every change, and whenever the
-                            └────────┘                 connection was lost), until nothing is
-an update ──▶ everybody on that connection who follows the resource, or what it is part of
+Whoever follows something follows it on every connection that is open for its owner, since each may
+be a process of its own; a connection that is opened later is asked, too. The server is asked once
+for all that is followed, again after every change, and for nothing when nobody follows anything.
 """
 
-from collections.abc import Callable, Mapping
-from contextlib import AbstractAsyncContextManager
-from typing import Final, Generic, Protocol, TypeVar
+from collections import defaultdict
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Final, Protocol
 
 import anyio
 import structlog
@@ -18,18 +18,18 @@ from remit.errors import UpstreamError, UpstreamTimeout, UpstreamUnavailable
 from remit.model.contents import own_name
 from remit.model.principals import Principal
 from remit.model.tools import ToolId
-from remit.upstreams.session import Held, Session
+from remit.upstreams.session import Session, Signals
 
 log = structlog.get_logger(__name__)
 
 PAUSE: Final = 2.0
-"""Seconds between two attempts to subscribe on a connection that was lost."""
+"""Seconds before a connection that lost its subscriptions, or cannot be opened, is tried again."""
 
 ASKING: Final = 10.0
 """Seconds that a server has to take a subscription."""
 
-Way = TypeVar("Way")
-"""What tells one connection to the server from another."""
+Owner = tuple[str, ...]
+"""Tenant and subject of a caller with connections of its own; empty where callers share them."""
 
 
 class Subscription:
@@ -69,28 +69,30 @@ class Subscription:
         self._close(self)
 
 
-class Updates(Generic[Way]):
-    """The subscriptions to one server, by the connection that they are on.
+class Updates:
+    """The subscriptions to one server.
 
     Args:
         server: Its name, for the log.
-        hold: Holds the connection of a way, opening it when there is none.
-        tasks: Owns one task for each connection that somebody follows something on.
+        hold: Keeps a connection of an owner open until it is lost, opening it if there is none.
+        tasks: Owns one task for each owner and for each connection.
     """
 
     def __init__(
         self,
         server: str,
-        hold: Callable[[Way], AbstractAsyncContextManager[Held]],
+        hold: Callable[[Owner], Awaitable[None]],
         tasks: TaskGroup,
     ) -> None:
         self._server = server
         self._hold = hold
         self._tasks = tasks
-        self._keepers: dict[Way, _Keeper[Way]] = {}
+        self._followers: dict[Owner, dict[str, list[Subscription]]] = defaultdict(dict)
+        self._companions: dict[Owner, set[_Companion]] = defaultdict(set)
+        self._holding: dict[Owner, anyio.CancelScope] = {}
         self._is_closed = False
 
-    def follow(self, way: Way, uri: str, told: Callable[[str], None]) -> Subscription:
+    def follow(self, owner: Owner, uri: str, told: Callable[[str], None]) -> Subscription:
         """Begin to follow a resource; *told* is called with the URI of each update.
 
         Raises:
@@ -98,94 +100,104 @@ class Updates(Generic[Way]):
         """
         if self._is_closed:
             raise UpstreamUnavailable("is no longer declared, or not in this way")
-        keeper = self._keepers.get(way)
-        if keeper is None:
-            keeper = self._keepers[way] = _Keeper(self._server, self._hold, way)
-            self._tasks.start_soon(self._run, way, keeper)
-        subscription = Subscription(uri, told, keeper.leave)
-        keeper.join(subscription)
+        subscription = Subscription(uri, told, lambda ended: self._leave(owner, ended))
+        self._followers[owner].setdefault(uri, []).append(subscription)
+        if owner not in self._holding:
+            scope = self._holding[owner] = anyio.CancelScope()
+            self._tasks.start_soon(self._keep_open, owner, scope)
+        self._stir(owner)
         return subscription
+
+    @asynccontextmanager
+    async def accompanied(
+        self, owner: Owner, session: Session, signals: Signals
+    ) -> AsyncGenerator[None]:
+        """Follow on a connection what its owner follows, while entered."""
+        followers = self._followers[owner]
+        companion = _Companion(session, signals, followers)
+        self._companions[owner].add(companion)
+        signals.follower = companion
+        self._tasks.start_soon(self._run, companion)
+        try:
+            yield
+        finally:
+            signals.follower = None
+            companion.scope.cancel()
+            self._companions[owner].discard(companion)
 
     def close(self) -> None:
         """Follow nothing more."""
         self._is_closed = True
-        for keeper in self._keepers.values():
-            keeper.close()
+        for scope in self._holding.values():
+            scope.cancel()
+        for owner, followers in self._followers.items():
+            followers.clear()
+            self._stir(owner)
 
-    async def _run(self, way: Way, keeper: "_Keeper[Way]") -> None:
-        try:
-            await keeper.run()
-        finally:
-            if self._keepers.get(way) is keeper:
-                del self._keepers[way]
-
-
-class _Keeper(Generic[Way]):
-    """Keeps the server told of what is wanted on one connection."""
-
-    def __init__(
-        self,
-        server: str,
-        hold: Callable[[Way], AbstractAsyncContextManager[Held]],
-        way: Way,
-    ) -> None:
-        self._server = server
-        self._hold = hold
-        self._way = way
-        self._followers: dict[str, list[Subscription]] = {}
-        self._asked: frozenset[str] = frozenset()
-        self._has_lapsed = False
-        self._stirred = anyio.Event()
-
-    def join(self, subscription: Subscription) -> None:
-        self._followers.setdefault(subscription.uri, []).append(subscription)
-        self._stirred.set()
-
-    def leave(self, subscription: Subscription) -> None:
-        following = self._followers.get(subscription.uri, [])
-        if subscription in following:
-            following.remove(subscription)
+    def _leave(self, owner: Owner, ended: Subscription) -> None:
+        followers = self._followers[owner]
+        following = followers.get(ended.uri, [])
+        if ended in following:
+            following.remove(ended)
         if not following:
-            self._followers.pop(subscription.uri, None)
-            self._stirred.set()
+            followers.pop(ended.uri, None)
+            self._stir(owner)
+        if not followers and owner in self._holding:
+            self._holding.pop(owner).cancel()
 
-    def close(self) -> None:
-        self._is_closed = True
-        self._followers.clear()
-        self._stirred.set()
+    def _stir(self, owner: Owner) -> None:
+        for companion in self._companions[owner]:
+            companion.stirred.set()
 
-    async def run(self) -> None:
-        """Keep at it until nobody follows anything any more."""
-        while self._followers:
-            try:
-                async with self._hold(self._way) as held:
-                    await self._keep(held)
-            except UpstreamError as error:
-                self._settle(dict.fromkeys(self._followers, error))
-            except Exception:
-                # The supervisor of an upstream connection: its fault must not end the others'.
-                log.exception("updates cannot be followed", server=self._server)
-            if self._followers:
+    async def _keep_open(self, owner: Owner, scope: anyio.CancelScope) -> None:
+        """Keep one connection of *owner* open, again when it was lost, until nobody follows."""
+        with scope:
+            while True:
+                try:
+                    await self._hold(owner)
+                except UpstreamError as error:
+                    for following in list(self._followers[owner].values()):
+                        for subscription in list(following):
+                            subscription.settle(error)
                 await anyio.sleep(PAUSE)
 
-    async def _keep(self, held: Held) -> None:
-        held.signals.follower = self
-        self._has_lapsed, self._asked = False, frozenset()
+    async def _run(self, companion: "_Companion") -> None:
         try:
-            while held.signals.ended is None and (self._followers or self._asked):
+            await companion.run()
+        except Exception:
+            # The supervisor of an upstream connection: its fault must not end the others'.
+            log.exception("updates cannot be followed", server=self._server)
+
+
+class _Companion:
+    """Keeps one connection asked for what its owner follows, and hears its updates."""
+
+    def __init__(
+        self, session: Session, signals: Signals, followers: Mapping[str, list[Subscription]]
+    ) -> None:
+        self.scope = anyio.CancelScope()
+        self.stirred = anyio.Event()
+        self._session = session
+        self._signals = signals
+        self._followers = followers
+        self._has_lapsed = False
+
+    async def run(self) -> None:
+        asked = frozenset[str]()
+        refused: Mapping[str, UpstreamError] = {}
+        with self.scope:
+            while self._signals.ended is None:
                 if self._has_lapsed:
                     await anyio.sleep(PAUSE)
-                    self._has_lapsed, self._asked = False, frozenset()
-                self._stirred = anyio.Event()
+                    self._has_lapsed, asked = False, frozenset[str]()
+                self.stirred = anyio.Event()
                 wanted = frozenset(self._followers)
-                if wanted == self._asked:
-                    self._settle({})  # another follower of what is followed already
-                    await self._stirred.wait()
-                    continue
-                self._asked = wanted
-                self._settle(await _ask(held.session, wanted))
-        finally:
-            held.signals.follower = None
+                if wanted != asked:
+                    refused = await _ask(self._session, wanted)
+                    asked = wanted
+                else:
+                    self._settle(asked, refused)
+                    await self.stirred.wait()
 
     def updated(self, uri: str) -> None:
         """Tell whoever follows the resource, or what it is part of."""
@@ -197,21 +209,24 @@ class _Keeper(Generic[Way]):
     def ended(self) -> None:
         """Take note that nothing is subscribed to any more."""
         self._has_lapsed = True
-        self._stirred.set()
+        self.stirred.set()
 
-    def _settle(self, refused: Mapping[str, UpstreamError]) -> None:
-        for uri in self._asked | refused.keys():
+    def _settle(self, asked: frozenset[str], refused: Mapping[str, UpstreamError]) -> None:
+        for uri in asked:
             for subscription in self._followers.get(uri, ()):
                 subscription.settle(refused.get(uri))
 
 
 async def _ask(session: Session, wanted: frozenset[str]) -> Mapping[str, UpstreamError]:
+    """Return what cannot be followed, and why."""
     try:
         with anyio.fail_after(ASKING):
             return await session.watch(wanted)
     except TimeoutError:
         late = UpstreamTimeout(f"did not answer within {ASKING:g} seconds", sent=True)
         return dict.fromkeys(wanted, late)
+    except UpstreamError as error:  # the connection is lost, which others notice
+        return dict.fromkeys(wanted, error)
 
 
 class Follows(Protocol):

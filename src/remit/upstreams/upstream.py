@@ -16,7 +16,12 @@ calls under way end, and then every connection is closed.
 
 import math
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    AsyncExitStack,
+    asynccontextmanager,
+)
 from dataclasses import replace
 from functools import partial
 from typing import Final, Never
@@ -27,26 +32,27 @@ import structlog
 from remit.errors import (
     UpstreamError,
     UpstreamProtocolError,
-    UpstreamTimeout,
     UpstreamUnavailable,
 )
 from remit.model.contents import Contents
+from remit.model.conversation import Extras
 from remit.model.principals import Principal
 from remit.model.servers import ServerConfig, ServerState, ServerStatus, ServerTrial, Transport
-from remit.model.tools import ToolId
+from remit.model.tools import ToolId, estimated_tokens
 from remit.upstreams.attempts import Attempts
+from remit.upstreams.clock import clock_skew
 from remit.upstreams.connection import Connection, open_connection
 from remit.upstreams.contents import read_contents
-from remit.upstreams.deadline import Deadline
 from remit.upstreams.environment import MissingVariable, resolve
 from remit.upstreams.era import Era
 from remit.upstreams.listing import read_tools
+from remit.upstreams.memory import memory_of_group
 from remit.upstreams.offer import Offer, build_offer
-from remit.upstreams.pool import Key, Pool
-from remit.upstreams.session import Held, Session, Setup, Signals, ToolCall
+from remit.upstreams.session import Session, Setup, Signals, ToolCall
 from remit.upstreams.surroundings import Surroundings
 from remit.upstreams.transcript import Transcript, secrets_of
-from remit.upstreams.updates import Subscription, Updates
+from remit.upstreams.updates import Subscription
+from remit.upstreams.ways import PLAIN, Way, Ways
 
 log = structlog.get_logger(__name__)
 
@@ -86,8 +92,7 @@ class Upstream:
         self._attempts = Attempts(around.pace)
         self._next_attempt: float | None = None
         self._connections = 0
-        self._pool = None if config.is_shared else self._new_pool()
-        self._updates: Updates[Key | None] = Updates(config.name, self._hold, around.tasks)
+        self._ways = Ways(config, self, self._open_way, tasks=around.tasks, idle=around.pace.idle)
         self._life = anyio.CancelScope()
         self._calls = 0
         self._idle = anyio.Event()
@@ -135,7 +140,7 @@ class Upstream:
         """
         began = anyio.current_time()
         trial = await self._trial()
-        trial = replace(trial, ms=(anyio.current_time() - began) * 1000)
+        trial = replace(trial, ms=(anyio.current_time() - began) * 1000, skew=await self._skew())
         if self._transcript is None:
             return trial
         shown = self._transcript.redacted
@@ -143,22 +148,33 @@ class Upstream:
             trial, reason=shown(trial.reason), notes=tuple(shown(note) for note in trial.notes)
         )
 
+    async def _skew(self) -> float | None:
+        try:
+            url = resolve(self._config, self._around.environ).url
+        except MissingVariable:
+            return None
+        return await clock_skew(url, self._around.trust) if url else None
+
     async def _trial(self) -> ServerTrial:
         if not self._config.allow_unclaimed:
             refusal = self._around.unclaimed(self._config)
             if refusal is not None:
                 return ServerTrial(reason=refusal)
         found: list[Offer] = []
+        signals = Signals()
 
         async def read(session: Session) -> None:
             found.append(await self._read_offer(session))
 
         try:
-            async with self._around.slots, self._open(Signals(), read) as connection:
+            async with self._around.slots, self._open(signals, read) as connection:
+                process = signals.process
                 return ServerTrial(
                     protocol=connection.session.era.version,
                     tools=tuple(tool.id.name for tool in found[0].tools),
                     notes=found[0].notes,
+                    tokens=sum(estimated_tokens(tool.wire) for tool in found[0].tools),
+                    memory=None if process is None else memory_of_group(process),
                 )
         except (MissingVariable, UpstreamError) as error:
             return ServerTrial(reason=str(error))
@@ -179,9 +195,7 @@ class Upstream:
             with anyio.move_on_after(parting):
                 await self._idle.wait()
         self._life.cancel()
-        self._updates.close()
-        if self._pool is not None:
-            self._pool.close()
+        self._ways.close()
         self._move(ServerState.STOPPED, NO_LONGER)
         log.info("server retired", server=self._config.name)
 
@@ -216,6 +230,7 @@ class Upstream:
         principal: Principal,
         timeout: float,  # noqa: ASYNC109 - what the port asks for
         method: str = "tools/call",
+        extras: Extras | None = None,
     ) -> bytes:
         """Run a tool, or ask *method* about another item, and return the raw `result`.
 
@@ -229,7 +244,7 @@ class Upstream:
             if self.offer is None:
                 raise self._absent("offers nothing now")
             call = self.offer.call(ToolId(self._config.name, tool), method, arguments, meta)
-            return await self._invoke(call, principal, seconds=timeout)
+            return await self._call(call, principal, timeout, extras)
         except UpstreamError as error:
             if isinstance(error, UpstreamUnavailable) and self._signals is not None:
                 self._signals.tools_changed()  # is it still there?
@@ -243,44 +258,35 @@ class Upstream:
             if self._is_retired and not self._calls:
                 self._idle.set()
 
-    async def _invoke(self, call: ToolCall, principal: Principal, *, seconds: float) -> bytes:
-        sent = False
-        try:
-            with Deadline(seconds), await self._turn(principal) as session:
-                sent = True
-                return await session.call(call)
-        except TimeoutError:
-            late = self._why_late(principal, seconds, sent=sent)
-            raise UpstreamTimeout(late, sent=sent) from None
+    async def _call(
+        self, call: ToolCall, principal: Principal, seconds: float, extras: Extras | None
+    ) -> bytes:
+        if extras is None:
+            return await self._ways.call(call, principal, seconds)
+        call = call.along_with(extras)
+        if extras.conversation is None:
+            return await self._ways.call(call, principal, seconds)
+        return await self._ways.converse(call, principal, extras.conversation, seconds)
 
     def follow(self, uri: str, principal: Principal, told: Callable[[str], None]) -> Subscription:
         """Begin to follow a resource; *told* is called with the URI of each update.
 
         Raises:
-            UpstreamError: The server tells of no updates, or is no longer declared.
+            UpstreamError: The server tells of no updates, or is away for longer.
         """
         if self.offer is not None and not self.offer.contents.subscribable:
             raise UpstreamUnavailable(f"server {self._config.name!r} tells of no updates")
-        return self._updates.follow(None if self._pool is None else _key(principal), uri, told)
+        if self._state not in _WORTH_WAITING:
+            raise self._absent(NO_LONGER)
+        return self._ways.follow(uri, principal, told)
 
-    @asynccontextmanager
-    async def _hold(self, key: Key | None) -> AsyncGenerator[Held]:
-        """Hold a connection for updates: the caller's own, or the shared one."""
-        if self._pool is not None and key is not None:
-            async with self._pool.hold(key) as held:
-                yield held
-            return
-        while (connection := self._connected()) is None or self._signals is None:
-            if self._state not in _WORTH_WAITING:
-                raise self._absent("is away")
-            await self._moved.wait()
-        yield Held(session=connection.session, signals=self._signals)
+    async def turn(self) -> AbstractContextManager[Session]:
+        """Take a turn on the connection that callers share.
 
-    async def _turn(self, principal: Principal) -> AbstractContextManager[Session]:
-        """Take a turn on the connection that the caller uses (R27)."""
-        if self._pool is not None:
-            return await self._pool.turn(_key(principal))
-        while (connection := self._connected()) is None:
+        Raises:
+            UpstreamUnavailable: There is none, and none will come soon.
+        """
+        while (connection := self.connected()) is None:
             if self._state not in _WORTH_WAITING:
                 raise self._absent(NO_LONGER)
             await self._moved.wait()
@@ -290,22 +296,10 @@ class Upstream:
         transient = self._state is ServerState.BACKING_OFF
         return UpstreamUnavailable(self._reason or otherwise, transient=transient)
 
-    def _connected(self) -> Connection | None:
+    def connected(self) -> Connection | None:
         """Return the shared connection, unless it is lost and its owner has yet to notice."""
         lost = self._signals is None or self._signals.ended is not None
         return None if lost else self._connection
-
-    def _why_late(self, principal: Principal, seconds: float, *, sent: bool) -> str:
-        if self._pool is not None:
-            connection = self._pool.find(_key(principal))
-        else:
-            connection = self._connected()
-        late = f"did not answer within {seconds:g} seconds"
-        if not sent:
-            why = "no connection is open yet" if connection is None else "upstream busy"
-            return f"{late}: {why}, the call was not sent"
-        others = connection.in_flight if connection is not None else 0
-        return f"{late}: upstream busy with {others} more" if others else late
 
     def _refusal(self) -> tuple[ServerState, str] | None:
         if not self._config.enabled:
@@ -337,7 +331,8 @@ class Upstream:
                     await slot.aclose()
                     self._ready(connection, signals, offer)
                     try:
-                        await self._watch(connection, signals)
+                        async with self._ways.updates.accompanied((), connection.session, signals):
+                            await self._watch(connection, signals)
                     finally:
                         self._connection = self._signals = None  # closing takes a while
             finally:
@@ -393,14 +388,18 @@ class Upstream:
 
     @asynccontextmanager
     async def _open(
-        self, signals: Signals, first: Callable[[Session], Awaitable[None]]
+        self,
+        signals: Signals,
+        first: Callable[[Session], Awaitable[None]],
+        way: Way = PLAIN,
     ) -> AsyncGenerator[Connection]:
         """Open a connection with the entry's values as they are now."""
         resolved = resolve(self._config, self._around.environ)
         if self._transcript is None:
             self._transcript = Transcript(secrets_of(self._config, resolved))
         make = self._around.builtins.get(self._config.builtin)
-        is_legacy = self._probe_is_fatal or (self._era is not None and not self._era.is_modern)
+        is_known = self._era is not None and not self._era.is_modern
+        is_legacy = way.is_legacy or self._probe_is_fatal or is_known
         setup = Setup(
             config=self._config,
             resolved=resolved,
@@ -408,6 +407,7 @@ class Upstream:
             signals=signals,
             trust=self._around.trust,
             is_legacy=is_legacy,
+            abilities=way.abilities,
             make_builtin=None if make is None else partial(make, resolved.args),
         )
         self._connections += 1
@@ -417,20 +417,14 @@ class Upstream:
         finally:
             self._connections -= 1
 
-    def _new_pool(self) -> Pool:
-        # The connection that lists the tools is one of the server's children.
-        return Pool(
-            self._config.name,
-            lambda signals: self._open(signals, _nothing_first),
-            tasks=self._around.tasks,
-            most=max(1, self._config.max_children - 1),
-            idle=self._around.pace.idle,
-        )
+    def _open_way(self, way: Way, signals: Signals) -> AbstractAsyncContextManager[Connection]:
+        return self._open(signals, _nothing_first, way)
 
     def _ready(self, connection: Connection, signals: Signals, offer: Offer) -> None:
         self._connection = connection
         self._signals = signals
         self._era = connection.session.era
+        self._ways.speaks(self._era)
         self._ready_since = anyio.current_time()
         log.info("server ready", server=self._config.name, tools=len(offer.tools))
         self._publish(offer)
@@ -492,7 +486,3 @@ async def _nothing_first(session: Session) -> None:
 
 def _on_offer(offer: Offer | None) -> object:
     return offer and (offer.tools, offer.contents)
-
-
-def _key(principal: Principal) -> tuple[str, str]:
-    return principal.tenant, principal.subject

@@ -20,6 +20,7 @@ from remit.doors.api import (
     agents,
     audit,
     authority,
+    doctor,
     grants,
     keys,
     myself,
@@ -61,6 +62,7 @@ ROUTERS: Final[Sequence[APIRouter]] = (
     revisions.router,
     authority.router,
     audit.router,
+    doctor.router,
     projects.router,
 )
 

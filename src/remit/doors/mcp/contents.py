@@ -13,7 +13,7 @@ from mcp_types import INVALID_PARAMS
 from remit.calls.ids import new_id
 from remit.calls.item_listing import ItemListing, Listed
 from remit.calls.pipeline import Pipeline
-from remit.doors.mcp.caller import Caller, Method, Reply
+from remit.doors.mcp.caller import Caller, Method, Reply, extras_of
 from remit.doors.mcp.envelope import Fault, Message, decoded
 from remit.doors.mcp.methods import EMPTY_RESULT, OwnResults
 from remit.doors.mcp.problems import Problems
@@ -172,6 +172,7 @@ class Contents:
             arguments=arguments,
             meta=message.param("_meta") or b"",
             started=self._now(),
+            extras=extras_of(message, caller),
         )
 
     async def _run(self, call: Call, *, modern: bool, cacheable: bool = False) -> Reply:

@@ -18,7 +18,7 @@ from remit.doors.mcp.envelope import Message, decoded
 TTL_MS: Final = 2000
 """How long a client may keep a list, in milliseconds; a change shows within 2 seconds (R17)."""
 
-TOOLS: Final[Mapping[str, object]] = {"tools": {"listChanged": True}}
+TOOLS: Final[Mapping[str, object]] = {"tools": {"listChanged": True}, "logging": {}}
 """What is announced to everybody; the rest only to callers that may use it."""
 
 EMPTY_RESULT: Final = b"{}"

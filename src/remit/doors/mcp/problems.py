@@ -1,6 +1,7 @@
 """The one table from errors to what an MCP caller is told (R14, R22).
 
 CallDenied                       JSON-RPC -32602, the same for denied and unknown
+InvalidState                     JSON-RPC -32602
 UpstreamProtocolError with error the server's own error, where it can be the caller's
 every other RemitError           a result with isError, so that the model can recover; where only
                                  tools have such results, -32602 for bad arguments, else -32603
@@ -27,6 +28,7 @@ from remit.errors import (
     AuditUnavailable,
     BadCall,
     CallDenied,
+    InvalidState,
     LimitReached,
     RemitError,
     UpstreamError,
@@ -84,6 +86,8 @@ class Problems:
         """Return what to answer for *error* in a call about something of that *kind*."""
         if isinstance(error, CallDenied):
             return self._denied(error, principal, request_id, kind)
+        if isinstance(error, InvalidState):
+            return Fault(code=INVALID_PARAMS, message=str(error), data=_asked(request_id))
         if isinstance(error, UpstreamProtocolError) and error.rpc_error:
             relayed = _relayed(error.rpc_error, modern=modern)
             if relayed is not None:
@@ -122,8 +126,11 @@ class Problems:
 
 def internal_error(request_id: str) -> Fault:
     """Return the answer to a fault of our own, which the log tells more about."""
-    data = msgspec.json.encode({"requestId": request_id})
-    return Fault(code=INTERNAL_ERROR, message="Internal error", data=data)
+    return Fault(code=INTERNAL_ERROR, message="Internal error", data=_asked(request_id))
+
+
+def _asked(request_id: str) -> bytes:
+    return msgspec.json.encode({"requestId": request_id})
 
 
 def _told(error: RemitError, request_id: str) -> tuple[str, dict[str, object]]:

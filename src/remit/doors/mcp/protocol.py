@@ -20,10 +20,11 @@ from remit.calls.listing import Listing
 from remit.calls.pipeline import Pipeline
 from remit.calls.record import utc_now
 from remit.doors.mcp.answers import Answer, Stream, error_answer, result_answer
-from remit.doors.mcp.caller import Caller, Method, Reply
+from remit.doors.mcp.caller import Caller, Method, Reply, extras_of
 from remit.doors.mcp.changes import ListChanges
 from remit.doors.mcp.contents import Contents, text_of
-from remit.doors.mcp.envelope import Fault, Message
+from remit.doors.mcp.envelope import Fault, Message, decoded
+from remit.doors.mcp.levels import LogLevels
 from remit.doors.mcp.methods import (
     EMPTY_RESULT,
     OwnResults,
@@ -37,6 +38,7 @@ from remit.doors.mcp.results import fitted
 from remit.doors.mcp.subscriptions import Subscriptions, UpdateSource
 from remit.errors import RemitError
 from remit.model.calls import Call
+from remit.model.conversation import LEVELS
 from remit.model.principals import Principal
 from remit.upstreams.session import SUBSCRIPTION_ID
 
@@ -64,6 +66,7 @@ class McpDoor:
         now: Callable[[], datetime] = utc_now,
     ) -> None:
         self.changes = changes
+        self.log_levels = LogLevels()
         self._pipeline = pipeline
         self._listing = listing
         self._now = now
@@ -90,6 +93,7 @@ class McpDoor:
             "tools/list": self._list_tools,
             "initialize": self._initialize,
             "ping": self._ping,
+            "logging/setLevel": self._set_level,
             **self._contents.methods,
             **self._contents.legacy_methods,
         }
@@ -129,6 +133,7 @@ class McpDoor:
             arguments=message.param("arguments") or b"{}",
             meta=message.param("_meta") or b"",
             started=self._now(),
+            extras=extras_of(message, caller),
         )
         try:
             outcome = await self._pipeline.run(call)
@@ -162,6 +167,15 @@ class McpDoor:
         return result_answer(message.id, result, negotiated=version)
 
     async def _ping(self, _: Message, __: Caller, ___: str) -> Reply:
+        return EMPTY_RESULT
+
+    async def _set_level(self, message: Message, caller: Caller, _: str) -> Reply:
+        level = decoded(message.param("level"))
+        if not isinstance(level, str) or level not in LEVELS:
+            return Fault(
+                code=INVALID_PARAMS, message=f"Invalid params: level is one of {', '.join(LEVELS)}"
+            )
+        self.log_levels.set(caller.session, level)
         return EMPTY_RESULT
 
     async def _listen(self, message: Message, caller: Caller, _: str) -> Reply:

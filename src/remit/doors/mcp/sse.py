@@ -8,6 +8,7 @@ import anyio
 from remit.doors.asgi import Exchange, Headers
 from remit.doors.mcp.answers import Stream, on_one_line
 from remit.doors.mcp.changes import Notice
+from remit.doors.mcp.conversation import Turns
 from remit.model.principals import Principal
 
 KIND: Final = b"text/event-stream"
@@ -32,6 +33,42 @@ def frame(message: bytes) -> bytes:
 async def respond_once(exchange: Exchange, message: bytes, headers: Headers = ()) -> None:
     """Answer with a stream of one event."""
     await exchange.respond(200, frame(message), kind=KIND, headers=[*_HEADERS[1:], *headers])
+
+
+class Speech:
+    """The answer to one request: whole, or the last event of a stream that began before it.
+
+    Args:
+        exchange: Its answer has not begun.
+    """
+
+    def __init__(self, exchange: Exchange) -> None:
+        self._exchange = exchange
+        self._turns = Turns()
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether there is a stream."""
+        return self._exchange.started
+
+    async def send(self, message: bytes) -> None:
+        """Send a message before the answer; the first one begins the stream."""
+        await self._turns.send(self._part, message)
+
+    async def finish(self, message: bytes) -> bool:
+        """Send the answer as the stream's end; False when there is no stream."""
+        await self._turns.finish()
+        if not self._exchange.started:
+            return False
+        if await _send(self._exchange, frame(message)):
+            await self._exchange.end()
+        return True
+
+    async def _part(self, message: bytes) -> None:
+        if not self._exchange.started:
+            await self._exchange.begin(200, _HEADERS)
+        if not await _send(self._exchange, frame(message)):
+            self._turns.is_over = True
 
 
 async def respond_stream(

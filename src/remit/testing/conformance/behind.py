@@ -1,0 +1,34 @@
+"""A real `remit serve` before one server, on an endpoint that needs no credential."""
+
+import json
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+import anyio.to_thread
+
+from remit.testing.conformance.keyed import open_keyed
+from remit.testing.gateway import start_gateway
+
+SERVER: Final = "fixture"
+ROLE: Final = "suite"
+
+
+@asynccontextmanager
+async def open_behind(folder: Path, upstream: str) -> AsyncGenerator[str]:
+    """Give the URL of a gateway's endpoint for the server at *upstream*; the key is added."""
+    config = folder / "remit.yaml"
+    declaration = {
+        "mcp_servers": {SERVER: {"url": upstream, "transport": "http"}},
+        "roles": {ROLE: {"allow": [f"{SERVER}/*"]}},
+    }
+    config.write_text(json.dumps(declaration))  # JSON is YAML
+    gateway = start_gateway(folder, config)
+    try:
+        await anyio.to_thread.run_sync(gateway.settle)
+        key = await anyio.to_thread.run_sync(gateway.key, ROLE)
+        async with open_keyed(gateway.port, key) as port:
+            yield f"http://localhost:{port}/mcp/{SERVER}"
+    finally:
+        gateway.stop()
