@@ -1,7 +1,7 @@
 """JSON-RPC by POST: one request, and its answer as JSON or at the end of an event stream."""
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import aclosing, closing, suppress
 from http import HTTPStatus
 from types import MappingProxyType
@@ -11,12 +11,12 @@ import msgspec
 from anyio.abc import TaskGroup
 
 from remit.errors import UpstreamError, UpstreamProtocolError, UpstreamUnavailable
-from remit.upstreams.channel import LISTS_CHANGED, result_of
+from remit.upstreams.channel import result_of
 from remit.upstreams.dialogue import Dialogue, Heard
 from remit.upstreams.events import EVENT_STREAM, RETRY, Event, events_of, is_event_stream
 from remit.upstreams.http import HttpAnswer, HttpExchange, HttpRequest, status_error
 from remit.upstreams.lines import TooLong
-from remit.upstreams.session import Setup
+from remit.upstreams.session import ABOUT_CONNECTION, Setup
 from remit.upstreams.wire import (
     Envelope,
     Malformed,
@@ -82,6 +82,7 @@ class HttpPeer:
 
     Attributes:
         session: What every request of the session carries beside its own: its id, the revision.
+        signals: Where what concerns the whole connection is told.
     """
 
     def __init__(self, setup: Setup, exchange: HttpExchange, tasks: TaskGroup) -> None:
@@ -89,7 +90,7 @@ class HttpPeer:
         self._exchange = exchange
         self._tasks = tasks
         self._max_message = setup.config.max_message
-        self._signals = setup.signals
+        self.signals = setup.signals
         self._transcript = setup.transcript
         self._ids = itertools.count(1)
         self._in_session = self.prepare("POST", {})
@@ -161,6 +162,11 @@ class HttpPeer:
         """Send a frame that nobody waits for, and whose failure changes nothing."""
         if not self._tasks.cancel_scope.cancel_called:
             self._tasks.start_soon(self._post_quietly, frame)
+
+    def run(self, work: Callable[[], Coroutine[object, object, None]]) -> None:
+        """Let something run for as long as the connection is open."""
+        if not self._tasks.cancel_scope.cancel_called:
+            self._tasks.start_soon(work)
 
     async def follow(self, request: HttpRequest, body: bytes = b"") -> int:
         """Read a stream of notifications to its end.
@@ -244,7 +250,7 @@ class HttpPeer:
             message = parse_envelope(data)
         except Malformed:
             return False
-        if not message.method or message.method in LISTS_CHANGED:
+        if not message.method or message.method in ABOUT_CONNECTION:
             return False
         meant = call or self._heard.meant(message, data)
         if meant is None:
@@ -282,8 +288,8 @@ class HttpPeer:
     def _take(self, message: Envelope, data: bytes, number: int | None) -> Envelope | None:
         if message.is_request:
             self.post_later(reply_frame(message))
-        elif message.method in LISTS_CHANGED:
-            self._signals.tools_changed()
+        elif self.signals.heard(message.method, data):
+            return None
         elif not message.method:
             if number is not None and message.may_answer(number):
                 return message

@@ -26,8 +26,8 @@ from remit.model.principals import Principal
 GRACE: Final = 5.0
 """Seconds that calls have to end after the client closed its side."""
 
-_SESSION: Final = "stdio"
-"""The one session that a process has."""
+STDIO: Final = "stdio"
+"""The one session of an older era that there is on a pair of pipes."""
 
 MOST_AT_ONCE: Final = 256
 """Requests answered at the same time; one more is refused."""
@@ -134,9 +134,7 @@ class _Conversation:
     def _caller(self, message: Message) -> Caller | Fault:
         if message.is_modern:
             return modern_caller(message, self._principal, None, None)
-        return Caller(
-            principal=self._principal, version=self._version, modern=False, session=_SESSION
-        )
+        return Caller(principal=self._principal, version=self._version, modern=False, session=STDIO)
 
     def _telling(self, message: Message, caller: Caller, line: "_Line") -> Telling | None:
         """Return who hears what a server says while *message* is answered, if anybody does."""
@@ -148,15 +146,15 @@ class _Conversation:
         return Telling(
             line,
             wishes,
-            key=_SESSION,
+            key=STDIO,
             abilities=self._abilities,
             questions=self._questions,
-            level=self._door.log_levels.of(_SESSION),
+            level=self._door.log_levels.of(STDIO),
         )
 
     def _noted(self, message: Message) -> None:
         if message.is_response:
-            self._questions.answered(_SESSION, message.id, message.tail)
+            self._questions.answered(STDIO, message.id, message.tail)
         elif message.method == "notifications/cancelled":
             request_id = message.param("requestId")
             if request_id is not None:
@@ -166,7 +164,8 @@ class _Conversation:
             self._tasks.start_soon(self._announce)
 
     async def _announce(self) -> None:
-        watch = self._door.changes.watch(self._principal, None, legacy=True)
+        inbox = self._door.subscriptions.of_session(STDIO, None)
+        watch = self._door.changes.watch(self._principal, None, legacy=True, inbox=inbox)
         if watch is not None:
             await self._tell(Stream(watch=watch))
 
@@ -175,8 +174,8 @@ class _Conversation:
             if stream.opening:
                 await self._outbox.send(stream.opening)
             while (notice := await stream.watch.wait()) is not Notice.CLOSED:
-                if notice is Notice.CHANGED and stream.changed:
-                    await self._outbox.send(stream.changed)
+                for message in stream.watch.news(stream.tag) if notice is Notice.CHANGED else ():
+                    await self._outbox.send(message)
             if stream.closing:
                 await self._outbox.send(stream.closing)
 
