@@ -9,7 +9,7 @@ from datetime import datetime
 from mcp_types import INVALID_PARAMS
 
 from remit.calls.item_listing import ItemListing, Listed
-from remit.calls.pipeline import Pipeline
+from remit.calls.pipeline import Calls
 from remit.doors.mcp.caller import Caller, Method, Reply, extras_of
 from remit.doors.mcp.envelope import Fault, Message, decoded
 from remit.doors.mcp.methods import OwnResults
@@ -37,7 +37,7 @@ class Contents:
     def __init__(
         self,
         *,
-        pipeline: Pipeline,
+        pipeline: Calls,
         items: ItemListing,
         results: OwnResults,
         problems: Problems,
