@@ -6,39 +6,24 @@ The last two lines say how many of the required scenarios passed; it ends with 1
 """
 
 import argparse
-import subprocess
 import sys
 import tempfile
-from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 import anyio
 import anyio.to_thread
 
-from remit.testing.conformance.behind import open_behind
+from remit.testing.conformance.behind import open_behind, open_fixture
 from remit.testing.conformance.suite import REVISIONS, Report, Suite
-from remit.testing.gateway import environment
 
 _ACTOR: Final = f"{sys.executable} -m remit.testing.conformance.actor"
 _NOT_YET: Final = "auth/"
 """Scenarios of OAuth towards a server, which remit does not speak as a client."""
 
 
-@contextmanager
-def _fixture() -> Generator[str]:
-    """Give the URL of a fixture server in a process of its own."""
-    command = [sys.executable, "-m", "remit.testing.conformance.server"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment(), text=True) as process:
-        try:
-            yield (process.stdout.readline() if process.stdout is not None else "").strip()
-        finally:
-            process.terminate()
-
-
 async def _serve_and_test(suite: Suite, *, direct: bool) -> list[Report]:
-    with tempfile.TemporaryDirectory() as folder, _fixture() as upstream:
+    with tempfile.TemporaryDirectory() as folder, open_fixture() as upstream:
         if direct:
             return [suite.server(upstream, revision) for revision in REVISIONS]
         async with open_behind(Path(folder), upstream) as url:

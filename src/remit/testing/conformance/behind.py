@@ -1,18 +1,31 @@
 """A real `remit serve` before one server, on an endpoint that needs no credential."""
 
 import json
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+import subprocess
+import sys
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Final
 
 import anyio.to_thread
 
 from remit.testing.conformance.keyed import open_keyed
-from remit.testing.gateway import start_gateway
+from remit.testing.gateway import environment, start_gateway
 
 SERVER: Final = "fixture"
 ROLE: Final = "suite"
+
+
+@contextmanager
+def open_fixture(era: str = "both") -> Generator[str]:
+    """Give the URL of a fixture server in a process of its own."""
+    command = [sys.executable, "-m", "remit.testing.conformance.server", "--era", era]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment(), text=True) as process:
+        try:
+            yield (process.stdout.readline() if process.stdout is not None else "").strip()
+        finally:
+            process.terminate()
 
 
 @asynccontextmanager
