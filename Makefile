@@ -47,6 +47,7 @@ example: $(BIN)/remit          ## who may call what in the nine roles, without s
 
 check: lint types              ## the whole gate, the tests last
 	@scripts/mutation
+	@$(MAKE) --no-print-directory conformance
 	@$(MAKE) --no-print-directory test
 
 check-full: check              ## the gate with more examples and longer runs

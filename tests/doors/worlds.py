@@ -264,6 +264,7 @@ def world_over(
         pipeline=pipeline,
         listing=listing,
         changes=changes,
+        updates=fleet,
         info=ServerInfo(name="remit", version="1"),
         explains=policy.explains_denials,
     )

@@ -44,6 +44,7 @@ def build_door(gateway: Gateway, served: ServedTenant) -> McpDoor:
             served.listing,
             [CatalogueChanges(served.fleet), gateway.authenticate, served.policy],
         ),
+        updates=served.fleet,
         info=ServerInfo(name="remit", version=version("remit"), title="remit"),
         explains=served.policy.explains_denials,
     )

@@ -1,6 +1,5 @@
 """The prompts, resources and templates that a caller sees, by the same `decide()` (R10, R15)."""
 
-from collections.abc import Callable
 from enum import StrEnum
 
 from remit.calls.directory import CatalogueSource, Directory, PolicySource
@@ -84,6 +83,10 @@ class ItemListing:
         """Whether *principal* may use *item*."""
         return decide(self._policies.snapshot, principal, item).allowed
 
+    def published(self, item: ToolId, scope: str | None) -> str:
+        """Return what *item* is called on the endpoint of *scope*."""
+        return self._directory.published(item, scope)
+
     def _announced(self, principal: Principal, scope: str | None) -> dict[str, object]:
         known = [
             item
@@ -108,14 +111,16 @@ class ItemListing:
             announced["prompts"] = {"listChanged": True}
         if reading:
             announced["resources"] = {"listChanged": True}
+        if any(server in contents and contents[server].subscribable for server in reading):
+            announced["resources"] = {"subscribe": True, "listChanged": True}
         usable = reading | {item.server for item in known}
-        if _any(usable, lambda server: server in contents and contents[server].completes):
+        if any(server in contents and contents[server].completes for server in usable):
             announced["completions"] = {}
         return announced
 
     def _published(self, which: Listed, item: Item, scope: str | None) -> bytes:
         parts = members(item.wire)
-        published = json_bytes(self._directory.published(item.id, scope))
+        published = json_bytes(self.published(item.id, scope))
         if parts[which.key] == published:
             return item.wire
         return joined({**parts, which.key: published})
@@ -129,7 +134,3 @@ class ItemListing:
             self._current = now
             self._lists = {}
             self._capable = {}
-
-
-def _any(servers: set[str], holds: Callable[[str], bool]) -> bool:
-    return any(holds(server) for server in servers)

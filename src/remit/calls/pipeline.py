@@ -35,6 +35,14 @@ class Calls(Protocol):
         """
         ...
 
+    async def admit(self, call: Call) -> AuthorizedCall:
+        """Do what `Pipeline.admit` does.
+
+        Raises:
+            RemitError: As it says.
+        """
+        ...
+
 
 class CallRecord(Protocol):
     """Where every end of a call is written down; `Recorder` says more."""
@@ -90,11 +98,7 @@ class Pipeline:
             AuditUnavailable: The call cannot be recorded; likewise.
             UpstreamError: The server failed or did not answer in time.
         """
-        try:
-            authorized = self.authorize(call)
-        except (CallDenied, BadCall) as refusal:
-            await self.record.refused(call, refusal)
-            raise
+        authorized = await self.admit(call)
         try:
             valid = self.validate(authorized)
             admitted = await self.limit(valid)
@@ -113,3 +117,17 @@ class Pipeline:
             raise
         await self.record.finished(recorded, outcome)
         return outcome
+
+    async def admit(self, call: Call) -> AuthorizedCall:
+        """Take *call* through the first step alone; a refusal is recorded.
+
+        Raises:
+            CallDenied: Policy said no, or there is no such thing.
+            BadCall: The name means several.
+            AuditUnavailable: The refusal cannot be recorded.
+        """
+        try:
+            return self.authorize(call)
+        except (CallDenied, BadCall) as refusal:
+            await self.record.refused(call, refusal)
+            raise

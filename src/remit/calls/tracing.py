@@ -83,6 +83,20 @@ class _TracedCalls:
         self._tracer = tracer
 
     async def run(self, call: Call) -> Outcome:
+        with self._span(call) as span:
+            outcome = await self._pipeline.run(call)
+            span.set_attribute(OUTCOME, outcome.kind.value)
+            if outcome.kind is OutcomeKind.TOOL_ERROR:
+                _fail(span, outcome.kind.value)
+            return outcome
+
+    async def admit(self, call: Call) -> AuthorizedCall:
+        with self._span(call):
+            return await self._pipeline.admit(call)
+
+    @contextmanager
+    def _span(self, call: Call) -> Generator[Span]:
+        """Run the block in the span of a call."""
         attributes: dict[str, str] = {
             METHOD: call.method,
             CALL_ID: call.id,
@@ -101,11 +115,7 @@ class _TracedCalls:
         ) as span:
             note_trace(f"{span.get_span_context().trace_id:032x}")
             with _failures_told(span):
-                outcome = await self._pipeline.run(call)
-            span.set_attribute(OUTCOME, outcome.kind.value)
-            if outcome.kind is OutcomeKind.TOOL_ERROR:
-                _fail(span, outcome.kind.value)
-            return outcome
+                yield span
 
 
 class _Steps:

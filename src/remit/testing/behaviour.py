@@ -51,8 +51,9 @@ class FixtureOptions:
         version: The revision it chooses in the older handshake.
         streams: Answers with an event stream instead of JSON (http only).
         sessions: Opens a session with the older handshake (http only).
-        contents: Its prompts, resources and templates (see `Contents`); the quirk `updates` of a
-            tool is a URI whose subscribers are told that it was updated.
+        contents: Its prompts, resources and templates (see `Contents`). Of a tool, the quirk
+            `updates` lists URIs whose subscribers are told of an update, in each `#part` of what
+            they follow, and `changes` is what is offered of some kinds from then on.
     """
 
     tools: Sequence[str | Mapping[str, Any]]
@@ -103,6 +104,8 @@ class Behaviour:
         if self.options.touchy and not self._first.is_set() and method != "initialize":
             os._exit(3)
         self._first.set()
+        if method == "notifications/cancelled":
+            self.contents.listening.pop(json.dumps(message["params"].get("requestId")), None)
         if "id" not in message or method is None or method in self.options.silent:
             return None
         params: dict[str, Any] = message.get("params") or {}
@@ -126,7 +129,7 @@ class Behaviour:
             case "ping":
                 return _result(number, "{}")
             case "subscriptions/listen":
-                return None
+                return self.contents.listen(number, params)
             case "tools/list" if self._has_listed and self.options.lists_once:
                 return None
             case "tools/list":
@@ -215,6 +218,19 @@ class Behaviour:
         if "adds" in quirks:
             self.add_tool(quirks["adds"])
             self._announce(b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}')
+        if "changes" in quirks:
+            for member, entries in quirks["changes"].items():
+                self.contents.contents[member] = list(entries)
+                what = "prompts" if member == "prompts" else "resources"
+                self._announce(_notification(f"{what}/list_changed"))
+        for uri in quirks.get("updates", ()):
+            if self.contents.is_subscribed(uri.partition("#")[0]):
+                self._announce(_notification("resources/updated", {"uri": uri.replace("#", "/")}))
+
+
+def _notification(method: str, params: Mapping[str, Any] | None = None) -> bytes:
+    told = {"jsonrpc": "2.0", "method": f"notifications/{method}"}
+    return json.dumps(told if params is None else {**told, "params": params}).encode()
 
 
 def tool_object(tool: str | Mapping[str, Any]) -> dict[str, Any]:

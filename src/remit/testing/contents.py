@@ -26,6 +26,7 @@ class FixtureContents:
 
     Attributes:
         subscribed: The URIs that were subscribed to, in order, an ending one with `-` before it.
+        listening: Id of a `subscriptions/listen` as JSON to the URIs that it asks for.
     """
 
     def __init__(self, contents: Contents) -> None:
@@ -33,6 +34,7 @@ class FixtureContents:
             member: list(contents.get(member, ())) for member in _LISTS.values()
         }
         self.subscribed: list[str] = []
+        self.listening: dict[str, list[str]] = {}
 
     def capabilities(self) -> dict[str, Any]:
         """Return what the server says it can do with them."""
@@ -79,7 +81,17 @@ class FixtureContents:
 
     def is_subscribed(self, uri: str) -> bool:
         """Whether somebody wants to be told of updates to *uri*."""
-        return self.subscribed.count(uri) > self.subscribed.count(f"-{uri}")
+        asked = self.subscribed.count(uri) > self.subscribed.count(f"-{uri}")
+        return asked or any(uri in uris for uris in self.listening.values())
+
+    def listen(self, number: str, params: Mapping[str, Any]) -> bytes:
+        """Return the acknowledgement of `subscriptions/listen`."""
+        wanted: Mapping[str, Any] = params.get("notifications") or {}
+        self.listening[number] = list(wanted.get("resourceSubscriptions", ()))
+        meta = {"io.modelcontextprotocol/subscriptionId": json.loads(number)}
+        told = {"notifications": wanted, "_meta": meta}
+        method = "notifications/subscriptions/acknowledged"
+        return json.dumps({"jsonrpc": "2.0", "method": method, "params": told}).encode()
 
     def _prompt(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
         name = params.get("name")

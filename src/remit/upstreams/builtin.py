@@ -7,7 +7,12 @@ from typing import cast
 import structlog
 from mcp_types.version import LATEST_MODERN_VERSION
 
-from remit.errors import RemitError, UpstreamProtocolError, UpstreamUnavailable
+from remit.errors import (
+    RemitError,
+    UpstreamError,
+    UpstreamProtocolError,
+    UpstreamUnavailable,
+)
 from remit.upstreams.era import Era
 from remit.upstreams.session import BuiltinServer, Session, Setup, ToolCall
 from remit.upstreams.wire import json_bytes, value_of
@@ -49,6 +54,10 @@ class BuiltinSession:
         """Return all its tools; it says that it has nothing else."""
         del cursor, method
         return json_bytes({"tools": list(self._server.tools())})
+
+    async def watch(self, uris: frozenset[str], /) -> Mapping[str, UpstreamError]:
+        """Tell of nothing."""
+        return {uri: UpstreamProtocolError("tells of no updates") for uri in uris}
 
     async def call(self, call: ToolCall, /) -> bytes:
         """Run a tool.

@@ -1,7 +1,7 @@
 """JSON-RPC over a connection that carries both directions: standard input and output, or SSE."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 
@@ -11,6 +11,7 @@ from remit.upstreams.era import Era
 from remit.upstreams.lines import TooLong
 from remit.upstreams.session import Signals, ToolCall
 from remit.upstreams.transcript import Transcript
+from remit.upstreams.watching import WatchedByRequests, WatchedOverChannel
 from remit.upstreams.wire import (
     Envelope,
     Malformed,
@@ -23,10 +24,6 @@ from remit.upstreams.wire import (
     request_frame,
     salvaged_id,
     value_of,
-)
-
-LISTS_CHANGED = frozenset(
-    f"notifications/{what}/list_changed" for what in ("tools", "prompts", "resources")
 )
 
 _NAMING = ("tools/call", "prompts/get")
@@ -53,7 +50,7 @@ class Channel:
     ) -> None:
         self._send = send
         self._transcript = transcript
-        self._signals = signals
+        self.signals = signals
         self._pending: dict[int, asyncio.Future[bytes]] = {}
         self._unsent: set[int] = set()
         self._heard = Heard()
@@ -188,9 +185,9 @@ class Channel:
 
     def _dispatch(self, message: Envelope, line: bytes) -> None:
         if message.method:
-            if message.method in LISTS_CHANGED:
-                self._signals.tools_changed()
-            elif not self._is_heard(message, line) and message.is_request:
+            if self.signals.heard(message.method, line):
+                return
+            if not self._is_heard(message, line) and message.is_request:
                 self._post(reply_frame(message))
             return
         number = message.answers
@@ -223,6 +220,9 @@ class ChannelSession:
     def __init__(self, channel: Channel, era: Era) -> None:
         self._channel = channel
         self._era = era
+        self._watched = (
+            WatchedOverChannel(channel) if era.is_modern else WatchedByRequests(self._ask)
+        )
 
     @property
     def era(self) -> Era:
@@ -239,6 +239,13 @@ class ChannelSession:
             return await self._channel.ask(call.method, call_params(self._era, call, 0))
         params = partial(call_params, self._era, call)
         return await self._channel.converse(call.method, params, call.dialogue)
+
+    async def watch(self, uris: frozenset[str], /) -> Mapping[str, UpstreamError]:
+        """Let the server tell of updates to exactly these resources."""
+        return await self._watched.watch(uris)
+
+    async def _ask(self, method: str, parts: bytes) -> bytes:
+        return await self._channel.ask(method, self._era.params(parts))
 
 
 def cursor_part(cursor: str | None) -> bytes:

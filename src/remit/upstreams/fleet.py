@@ -3,13 +3,13 @@
 open_fleet ──▶ one task a server (upstream.py) ──▶ catalogue, swapped whole at every change
 """
 
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 
 import anyio
 
-from remit.errors import NotFound, UpstreamUnavailable
+from remit.errors import NotFound, UpstreamError, UpstreamUnavailable
 from remit.model.contents import Contents
 from remit.model.conversation import Extras
 from remit.model.principals import Principal
@@ -19,6 +19,7 @@ from remit.upstreams.background import open_background
 from remit.upstreams.catalogue import Catalogue
 from remit.upstreams.session import BuiltinServer
 from remit.upstreams.surroundings import Pace, Surroundings
+from remit.upstreams.updates import Following
 from remit.upstreams.upstream import Upstream
 
 __all__ = ["BuiltinServer", "Fleet", "Pace", "open_fleet"]
@@ -40,6 +41,7 @@ class Fleet:
         self._swapped = anyio.Event()
         self._servers: Mapping[str, ServerConfig] = {}
         self.upstreams: Mapping[str, Upstream] = {}
+        self._following: set[Following] = set()
         self.reconfigure(servers)
 
     @property
@@ -71,6 +73,7 @@ class Fleet:
         self._servers, self.upstreams = dict(servers), kept
         for upstream in gone:
             self._around.tasks.start_soon(upstream.retire)
+        self._follow_on({upstream.name for upstream in gone})
         if gone or moved:
             self._swap()
 
@@ -105,6 +108,35 @@ class Fleet:
         if upstream is None:
             raise NotFound(f"there is no server {name[:80]!r}")
         return await upstream.try_out()
+
+    def follow(self, item: ToolId, principal: Principal, told: Callable[[str], None]) -> Following:
+        """Begin to follow a resource until that is closed.
+
+        Args:
+            item: The resource.
+            principal: Whose connection tells of it where callers do not share one.
+            told: Called with the server's own URI of each update.
+
+        Raises:
+            UpstreamError: Its server tells of no updates.
+        """
+        following = Following(item, principal, told, self._following.discard)
+        following.move(self._reached(item.server))
+        self._following.add(following)
+        return following
+
+    def _follow_on(self, renewed: Collection[str]) -> None:
+        """Follow what was followed on servers that are connected to anew."""
+        for following in list(self._following):
+            if following.item.server in renewed:
+                with suppress(UpstreamError):  # gone, so that it tells of nothing
+                    following.move(self.upstreams.get(following.item.server))
+
+    def _reached(self, server: str) -> Upstream:
+        upstream = self.upstreams.get(server)
+        if upstream is None:
+            raise UpstreamUnavailable(f"there is no server {server!r}")
+        return upstream
 
     def statuses(self) -> Sequence[ServerStatus]:
         """Return where every server stands, in the order of the declaration."""
@@ -141,10 +173,7 @@ class Fleet:
             UpstreamProtocolError: It answered with an error, or with nonsense.
             UpstreamError: The arguments cannot be put into its own words (R30).
         """
-        upstream = self.upstreams.get(tool.server)
-        if upstream is None:
-            raise UpstreamUnavailable(f"there is no server {tool.server!r}")
-        return await upstream.invoke(
+        return await self._reached(tool.server).invoke(
             tool.name,
             arguments=arguments,
             meta=meta,

@@ -19,10 +19,10 @@ from remit.errors import UpstreamError, UpstreamProtocolError
 from remit.model.conversation import Abilities
 from remit.upstreams.channel import Channel, error_code
 from remit.upstreams.era import Era, announces_changes, initialize_parts, is_modern_answer
+from remit.upstreams.watching import LISTEN
 from remit.upstreams.wire import Malformed, members, value_of
 
 DISCOVER = "server/discover"
-LISTEN = "subscriptions/listen"
 LISTEN_PARTS = (
     b'"notifications":'
     b'{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true}'

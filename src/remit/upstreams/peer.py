@@ -1,7 +1,7 @@
 """JSON-RPC by POST: one request, and its answer as JSON or at the end of an event stream."""
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import aclosing, closing, suppress
 from http import HTTPStatus
 from types import MappingProxyType
@@ -11,12 +11,12 @@ import msgspec
 from anyio.abc import TaskGroup
 
 from remit.errors import UpstreamError, UpstreamProtocolError, UpstreamUnavailable
-from remit.upstreams.channel import LISTS_CHANGED, result_of
+from remit.upstreams.channel import result_of
 from remit.upstreams.dialogue import Dialogue, Heard
-from remit.upstreams.events import EVENT_STREAM, Event, events_of, is_event_stream
+from remit.upstreams.events import EVENT_STREAM, RETRY, Event, events_of, is_event_stream
 from remit.upstreams.http import HttpAnswer, HttpExchange, HttpRequest, status_error
 from remit.upstreams.lines import TooLong
-from remit.upstreams.session import Setup
+from remit.upstreams.session import ABOUT_CONNECTION, Setup
 from remit.upstreams.wire import (
     Envelope,
     Malformed,
@@ -82,6 +82,7 @@ class HttpPeer:
 
     Attributes:
         session: What every request of the session carries beside its own: its id, the revision.
+        signals: Where what concerns the whole connection is told.
     """
 
     def __init__(self, setup: Setup, exchange: HttpExchange, tasks: TaskGroup) -> None:
@@ -89,7 +90,7 @@ class HttpPeer:
         self._exchange = exchange
         self._tasks = tasks
         self._max_message = setup.config.max_message
-        self._signals = setup.signals
+        self.signals = setup.signals
         self._transcript = setup.transcript
         self._ids = itertools.count(1)
         self._in_session = self.prepare("POST", {})
@@ -162,6 +163,11 @@ class HttpPeer:
         if not self._tasks.cancel_scope.cancel_called:
             self._tasks.start_soon(self._post_quietly, frame)
 
+    def run(self, work: Callable[[], Coroutine[object, object, None]]) -> None:
+        """Let something run for as long as the connection is open."""
+        if not self._tasks.cancel_scope.cancel_called:
+            self._tasks.start_soon(work)
+
     async def follow(self, request: HttpRequest, body: bytes = b"") -> int:
         """Read a stream of notifications to its end.
 
@@ -193,16 +199,42 @@ class HttpPeer:
     async def _answer_in_stream(
         self, answer: HttpAnswer, number: int, dialogue: Dialogue | None
     ) -> Envelope:
-        async with aclosing(events_of(answer, self._max_message)) as events:
-            async for event in events:
-                if dialogue is not None and await self._is_heard(event, (number, dialogue)):
-                    continue
-                found = self._message(event, number)
-                if found is not None:
-                    return found
-        raise UpstreamUnavailable(
-            "ended its event stream without an answer", sent=True, transient=True
-        )
+        place = _Place()
+        found = await self._read_on(answer, number, dialogue, place)
+        while found is None and place.position and self.session:
+            # In the older eras a server may hang up, and go on where its client wants it to.
+            await anyio.sleep(place.retry)
+            fields = {**self.session, "Last-Event-ID": place.position}
+            with closing(await self.prepare("GET", fields).send()) as resumed:
+                if resumed.status != HTTPStatus.OK or not is_event_stream(resumed):
+                    break
+                place.position = ""  # unless it goes on, this was the last time
+                found = await self._read_on(resumed, number, dialogue, place)
+        if found is None:
+            raise UpstreamUnavailable(
+                "ended its event stream without an answer", sent=True, transient=True
+            )
+        return found
+
+    async def _read_on(
+        self, answer: HttpAnswer, number: int, dialogue: Dialogue | None, place: "_Place"
+    ) -> Envelope | None:
+        """Read a stream until the answer to *number* comes; None when it ends before."""
+        try:
+            async with aclosing(events_of(answer, self._max_message)) as events:
+                async for event in events:
+                    place.position, place.retry = event.position, event.retry
+                    if not event.data:
+                        continue  # it only says where the stream can be resumed
+                    if dialogue is not None and await self._is_heard(event, (number, dialogue)):
+                        continue
+                    found = self._message(event, number)
+                    if found is not None:
+                        return found
+        except UpstreamUnavailable:
+            if not place.position or not self.session:
+                raise
+        return None
 
     async def _is_heard(self, event: Event, call: tuple[int, Dialogue] | None) -> bool:
         """Whether an event is for the caller of a call under way, who then gets it.
@@ -218,7 +250,7 @@ class HttpPeer:
             message = parse_envelope(data)
         except Malformed:
             return False
-        if not message.method or message.method in LISTS_CHANGED:
+        if not message.method or message.method in ABOUT_CONNECTION:
             return False
         meant = call or self._heard.meant(message, data)
         if meant is None:
@@ -256,10 +288,20 @@ class HttpPeer:
     def _take(self, message: Envelope, data: bytes, number: int | None) -> Envelope | None:
         if message.is_request:
             self.post_later(reply_frame(message))
-        elif message.method in LISTS_CHANGED:
-            self._signals.tools_changed()
+        elif self.signals.heard(message.method, data):
+            return None
         elif not message.method:
             if number is not None and message.may_answer(number):
                 return message
             self._transcript.noise(data)
         return None
+
+
+class _Place:
+    """How far a stream has been read."""
+
+    __slots__ = ("position", "retry")
+
+    def __init__(self) -> None:
+        self.position = ""
+        self.retry = RETRY

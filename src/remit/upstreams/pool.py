@@ -28,6 +28,7 @@ class _Entry:
 
     def __init__(self) -> None:
         self.ready = anyio.Event()
+        self.gone = anyio.Event()
         self.signals = Signals()
         self.connection: Connection | None = None
         self.problem = "was closed"
@@ -116,6 +117,21 @@ class Pool:
                 self._leave(entry)
         return _Turn(turn, partial(self._leave, entry))
 
+    async def hold(self, key: Key) -> None:
+        """Keep the connection of *key* open, until it is lost, without a turn on it.
+
+        Raises:
+            UpstreamUnavailable: It cannot be opened.
+        """
+        entry = await self._entry(key)
+        try:
+            await entry.ready.wait()
+            if entry.connection is None:
+                raise UpstreamUnavailable(entry.problem, transient=entry.is_transient)
+            await entry.gone.wait()
+        finally:
+            self._leave(entry)
+
     def find(self, key: Key) -> Connection | None:
         """Return a caller's connection if it is open."""
         entry = self._entries.get(key)
@@ -173,6 +189,7 @@ class Pool:
             entry.is_transient = False
         finally:
             entry.connection = None
+            entry.gone.set()
             self._entries.pop(key, None)
             entry.ready.set()
             self._stir()

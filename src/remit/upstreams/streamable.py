@@ -5,7 +5,8 @@ legacy: initialize ──▶ session ──(404, or 400 about the session)──
         by whichever caller comes first, for all
 """
 
-from collections.abc import AsyncGenerator, Callable
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from http import HTTPStatus
@@ -26,12 +27,13 @@ from remit.upstreams.background import open_background
 from remit.upstreams.channel import call_params, cursor_part, error_code
 from remit.upstreams.dialogue import Dialogue
 from remit.upstreams.era import Era, announces_changes, initialize_parts, is_modern_answer
-from remit.upstreams.handshake import DISCOVER, LISTEN, LISTEN_PARTS, is_modern_verdict
+from remit.upstreams.handshake import DISCOVER, LISTEN_PARTS, is_modern_verdict
 from remit.upstreams.http import HttpRequest, status_error
 from remit.upstreams.peer import HttpPeer, Reply
 from remit.upstreams.relay import open_relay
 from remit.upstreams.session import Session, Setup, ToolCall
 from remit.upstreams.trace_context import context_in
+from remit.upstreams.watching import LISTEN, WatchedByRequests, listen_parts, refused_of
 from remit.upstreams.wire import notification_frame, request_frame
 
 SESSION_HEADER = "Mcp-Session-Id"
@@ -81,6 +83,7 @@ class ModernHttp:
         self._announces_changes = False
         self._era = Era.modern()
         self._prepared: dict[str, HttpRequest] = {}
+        self._watching: anyio.CancelScope | None = None
 
     @property
     def era(self) -> Era:
@@ -148,6 +151,40 @@ class ModernHttp:
                 await self._peer.follow(request, frame)
             await anyio.sleep(LISTEN_PAUSE)
 
+    async def watch(self, uris: frozenset[str], /) -> Mapping[str, UpstreamError]:
+        """Follow these on a stream of their own; the older stream ends once it is there."""
+        older, self._watching = self._watching, None
+        try:
+            if not uris:
+                return {}
+            scope = self._watching = anyio.CancelScope()
+            number = self._peer.next_id()
+            honoured = self._peer.signals.acknowledgement(number)
+            self._peer.run(partial(self._follow, uris, number, scope, honoured))
+            return refused_of(uris, await honoured)
+        finally:
+            if older is not None:
+                older.cancel()
+
+    async def _follow(
+        self,
+        uris: frozenset[str],
+        number: int,
+        scope: anyio.CancelScope,
+        honoured: asyncio.Future[object],
+    ) -> None:
+        problem: UpstreamError = UpstreamProtocolError("opens no stream of updates")
+        frame = request_frame(number, LISTEN, self._era.params(listen_parts(uris)))
+        with scope:
+            try:
+                await self._peer.follow(self._prepare(LISTEN), frame)
+            except UpstreamError as error:
+                problem = error
+            if not honoured.done():
+                honoured.set_exception(problem)
+            elif self._watching is scope:
+                self._peer.signals.lapsed()
+
     def _prepare(self, method: str) -> HttpRequest:
         known = self._prepared.get(method)
         if known is not None:
@@ -166,6 +203,7 @@ class LegacyHttp:
         self._era = Era("")
         self._opened = 0
         self._opening = anyio.Lock()
+        self._watched = WatchedByRequests(self._ask_parts)
 
     @property
     def era(self) -> Era:
@@ -198,6 +236,9 @@ class LegacyHttp:
         )
         self._opened += 1
         await self._peer.post(notification_frame("notifications/initialized"))
+        if self._opened > 1:
+            self._watched.forget()
+            self._peer.signals.lapsed()
 
     async def close(self) -> None:
         """Tell the server that the session is not needed any more."""
@@ -224,6 +265,13 @@ class LegacyHttp:
             if status == HTTPStatus.METHOD_NOT_ALLOWED or SESSION_HEADER not in self._peer.session:
                 return
             await anyio.sleep(LISTEN_PAUSE)
+
+    async def watch(self, uris: frozenset[str], /) -> Mapping[str, UpstreamError]:
+        """Let the server tell of updates to exactly these resources, on the session's stream."""
+        return await self._watched.watch(uris)
+
+    async def _ask_parts(self, method: str, parts: bytes) -> bytes:
+        return await self._ask(method, lambda _: self._era.params(parts))
 
     async def _ask(
         self, method: str, params: Callable[[int], bytes], dialogue: Dialogue | None = None

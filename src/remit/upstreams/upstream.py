@@ -51,6 +51,7 @@ from remit.upstreams.offer import Offer, build_offer
 from remit.upstreams.session import Session, Setup, Signals, ToolCall
 from remit.upstreams.surroundings import Surroundings
 from remit.upstreams.transcript import Transcript, secrets_of
+from remit.upstreams.updates import Subscription
 from remit.upstreams.ways import PLAIN, Way, Ways
 
 log = structlog.get_logger(__name__)
@@ -98,6 +99,11 @@ class Upstream:
         self._is_retired = False
         self.settled = anyio.Event()
         self.offer: Offer | None = None
+
+    @property
+    def name(self) -> str:
+        """What the declaration calls it."""
+        return self._config.name
 
     def status(self) -> ServerStatus:
         """Return where the server stands, for people."""
@@ -263,6 +269,18 @@ class Upstream:
             return await self._ways.call(call, principal, seconds)
         return await self._ways.converse(call, principal, extras.conversation, seconds)
 
+    def follow(self, uri: str, principal: Principal, told: Callable[[str], None]) -> Subscription:
+        """Begin to follow a resource; *told* is called with the URI of each update.
+
+        Raises:
+            UpstreamError: The server tells of no updates, or is away for longer.
+        """
+        if self.offer is not None and not self.offer.contents.subscribable:
+            raise UpstreamUnavailable(f"server {self._config.name!r} tells of no updates")
+        if self._state not in _WORTH_WAITING:
+            raise self._absent(NO_LONGER)
+        return self._ways.follow(uri, principal, told)
+
     async def turn(self) -> AbstractContextManager[Session]:
         """Take a turn on the connection that callers share.
 
@@ -314,7 +332,8 @@ class Upstream:
                     await slot.aclose()
                     self._ready(connection, signals, offer)
                     try:
-                        await self._watch(connection, signals)
+                        async with self._ways.updates.accompanied((), connection.session, signals):
+                            await self._watch(connection, signals)
                     finally:
                         self._connection = self._signals = None  # closing takes a while
             finally:

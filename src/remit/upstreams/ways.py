@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager
 from typing import Final, Protocol
 
+import anyio
 import msgspec
 from anyio.abc import TaskGroup
 
@@ -23,6 +24,7 @@ from remit.upstreams.dialogue import Dialogue
 from remit.upstreams.era import Era
 from remit.upstreams.pool import Key, Pool
 from remit.upstreams.session import Session, Signals, ToolCall
+from remit.upstreams.updates import Owner, Subscription, Updates
 
 
 class Way(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,6 +64,9 @@ class Shared(Protocol):
 class Ways:
     """The connections to one server that its calls take, opened as they are wanted.
 
+    Attributes:
+        updates: What is followed on them.
+
     Args:
         config: The server's entry.
         shared: What most calls take where callers share a connection.
@@ -79,6 +84,7 @@ class Ways:
         tasks: TaskGroup,
         idle: float,
     ) -> None:
+        self.updates = Updates(config.name, self._hold, tasks)
         self._config = config
         self._is_shared = config.is_shared
         self._shared = shared
@@ -100,8 +106,31 @@ class Ways:
         self._refuses_handshake = self._config.transport is Transport.BUILTIN
 
     def close(self) -> None:
-        """Close every connection."""
+        """Close every connection, and follow nothing more."""
+        self.updates.close()
         self._pool.close()
+
+    def follow(self, uri: str, principal: Principal, told: Callable[[str], None]) -> Subscription:
+        """Begin to follow a resource on the connections that the caller uses.
+
+        Raises:
+            UpstreamUnavailable: They are closed for good.
+        """
+        return self.updates.follow(self._owner(principal), uri, told)
+
+    def _owner(self, principal: Principal) -> Owner:
+        return () if self._is_shared else (principal.tenant, principal.subject)
+
+    async def _hold(self, owner: Owner) -> None:
+        """Keep a connection of *owner* open, until it is lost.
+
+        Raises:
+            UpstreamUnavailable: It cannot be opened.
+        """
+        if owner:
+            await self._pool.hold(Way(owner=owner))
+        else:
+            await anyio.sleep_forever()  # the shared one is open anyway
 
     async def call(self, call: ToolCall, principal: Principal, seconds: float) -> bytes:
         """Run a tool for a caller that wants to hear of nothing but the result.
@@ -142,9 +171,6 @@ class Ways:
         except TimeoutError:
             raise UpstreamTimeout(self._why_late(way, seconds, sent=sent), sent=sent) from None
 
-    def _owner(self, principal: Principal) -> tuple[str, ...]:
-        return () if self._is_shared else (principal.tenant, principal.subject)
-
     def _way_of(self, principal: Principal, conversation: Conversation) -> Way:
         owner = self._owner(principal)
         if conversation.is_modern or self._era is None:
@@ -175,7 +201,10 @@ class Ways:
         way = key if isinstance(key, Way) else PLAIN
         is_open = False
         try:
-            async with self._connect(way, signals) as connection:
+            async with (
+                self._connect(way, signals) as connection,
+                self.updates.accompanied(way.owner, connection.session, signals),
+            ):
                 is_open = True
                 yield connection
         except UpstreamError:

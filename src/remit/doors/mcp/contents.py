@@ -3,18 +3,22 @@
 Every request that reaches a server is a call of the one pipeline (R10, R29).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 
+import anyio
 from mcp_types import INVALID_PARAMS
 
+from remit.calls.ids import new_id
 from remit.calls.item_listing import ItemListing, Listed
 from remit.calls.pipeline import Calls
 from remit.doors.mcp.caller import Caller, Method, Reply, extras_of
 from remit.doors.mcp.envelope import Fault, Message, decoded
-from remit.doors.mcp.methods import OwnResults
+from remit.doors.mcp.methods import EMPTY_RESULT, OwnResults
 from remit.doors.mcp.problems import Problems
 from remit.doors.mcp.results import fitted
+from remit.doors.mcp.subscriptions import Inbox, Subscriptions
 from remit.errors import RemitError
 from remit.model.calls import Call
 from remit.model.contents import Kind
@@ -32,18 +36,21 @@ class Contents:
 
     Attributes:
         methods: By name.
+        legacy_methods: Those of the older eras alone.
     """
 
     def __init__(
         self,
         *,
         pipeline: Calls,
+        subscriptions: Subscriptions,
         items: ItemListing,
         results: OwnResults,
         problems: Problems,
         now: Callable[[], datetime],
     ) -> None:
         self._pipeline = pipeline
+        self._subscriptions = subscriptions
         self._items = items
         self._results = results
         self._problems = problems
@@ -56,6 +63,53 @@ class Contents:
             "resources/read": self._read_resource,
             "completion/complete": self._complete,
         }
+        self.legacy_methods: Mapping[str, Method] = {
+            "resources/subscribe": self._subscribe,
+            "resources/unsubscribe": self._unsubscribe,
+        }
+
+    async def follow(self, uris: Sequence[str], inbox: Inbox, caller: Caller) -> list[str]:
+        """Let *inbox* follow what the caller may read of *uris*; return those that it does."""
+        async with anyio.create_task_group() as tasks:
+            for uri in dict.fromkeys(uris):
+                call = Call(
+                    id=new_id(),
+                    principal=caller.principal,
+                    kind=Kind.RESOURCE,
+                    method="subscriptions/listen",
+                    requested=uri,
+                    scope=caller.scope,
+                    arguments=b"{}",
+                    started=self._now(),
+                )
+                tasks.start_soon(self._follow_quietly, inbox, call)
+        return [uri for uri in dict.fromkeys(uris) if uri in inbox]
+
+    async def _follow_quietly(self, inbox: Inbox, call: Call) -> None:
+        with suppress(RemitError):  # what is not honoured is not in the acknowledgement
+            await self._subscriptions.follow(inbox, call)
+
+    async def _subscribe(self, message: Message, caller: Caller, request_id: str) -> Reply:
+        uri = text_of(message.param("uri"))
+        if uri is None:
+            return _invalid("uri must be a string")
+        if not caller.session:
+            return _invalid("a subscription needs a session; send initialize to begin one")
+        call = self._call(message, caller, request_id, kind=Kind.RESOURCE, named=(uri, b"{}"))
+        inbox = self._subscriptions.of_session(caller.session, caller.scope)
+        try:
+            await self._subscriptions.follow(inbox, call)
+        except RemitError as error:
+            return self._problem(error, call, modern=False)
+        return EMPTY_RESULT
+
+    async def _unsubscribe(self, message: Message, caller: Caller, _: str) -> Reply:
+        uri = text_of(message.param("uri"))
+        if uri is None:
+            return _invalid("uri must be a string")
+        if caller.session:
+            self._subscriptions.of_session(caller.session, caller.scope).drop(uri)
+        return EMPTY_RESULT
 
     def _lister(self, which: Listed) -> Method:
         async def listing(message: Message, caller: Caller, _: str) -> Reply:
@@ -126,13 +180,12 @@ class Contents:
             outcome = await self._pipeline.run(call)
             return fitted(outcome.result, modern=modern, cacheable=cacheable)
         except RemitError as error:
-            return self._problems(
-                error,
-                principal=call.principal,
-                request_id=call.id,
-                modern=modern,
-                kind=call.kind,
-            )
+            return self._problem(error, call, modern=modern)
+
+    def _problem(self, error: RemitError, call: Call, *, modern: bool) -> Reply:
+        return self._problems(
+            error, principal=call.principal, request_id=call.id, modern=modern, kind=call.kind
+        )
 
 
 def text_of(raw: bytes | None) -> str | None:

@@ -82,7 +82,8 @@ class LegacyEra:
         if not request.accepted.events:
             raise HttpRefusal(406, "the stream is sent as text/event-stream; accept it")
         nonce = self._needed_session(request).nonce
-        watch = self._door.changes.watch(request.principal, request.scope, legacy=True)
+        inbox = self._door.subscriptions.of_session(nonce, request.scope)
+        watch = self._door.changes.watch(request.principal, request.scope, legacy=True, inbox=inbox)
         if watch is None:
             raise HttpRefusal(503, "too many open streams", [(b"retry-after", b"5")])
         older = self._streams.get(nonce)
@@ -99,6 +100,7 @@ class LegacyEra:
         """End the session and its stream."""
         session = self._needed_session(request)
         self._sessions.end(session)
+        self._door.subscriptions.end(session.nonce)
         stream = self._streams.get(session.nonce)
         if stream is not None:
             stream.close()

@@ -1,6 +1,6 @@
 """What remit says about itself and its list, as raw results of both eras."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,8 +12,8 @@ from mcp_types.version import (
     MODERN_PROTOCOL_VERSIONS,
 )
 
+from remit.doors.mcp.changes import Topic
 from remit.doors.mcp.envelope import Message, decoded
-from remit.upstreams.wire import Malformed, members
 
 TTL_MS: Final = 2000
 """How long a client may keep a list, in milliseconds; a change shows within 2 seconds (R17)."""
@@ -92,16 +92,36 @@ def negotiated_version(initialize: Message) -> str | None:
     return asked if asked in HANDSHAKE_PROTOCOL_VERSIONS else LATEST_HANDSHAKE_VERSION
 
 
-def asks_for_tool_changes(listen: Message) -> bool | None:
-    """Whether `subscriptions/listen` asks for changes of the list; None when it is misshapen."""
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """What a caller of `subscriptions/listen` asks to be told of."""
+
+    toolsListChanged: bool = False  # noqa: N815 - the protocol's spelling
+    promptsListChanged: bool = False  # noqa: N815
+    resourcesListChanged: bool = False  # noqa: N815
+    resourceSubscriptions: list[str] = []  # noqa: N815
+
+    @property
+    def topics(self) -> list[Topic]:
+        """The lists whose changes it wants."""
+        asked = (self.toolsListChanged, self.promptsListChanged, self.resourcesListChanged)
+        return [topic for topic, wants in zip(Topic, asked, strict=True) if wants]
+
+
+def wanted_of(listen: Message) -> Wanted | None:
+    """Return what `subscriptions/listen` asks for; None when it is misshapen."""
     raw = listen.param("notifications")
-    if raw is None:
-        return None
     try:
-        wanted = members(raw)
-    except Malformed:
+        return None if raw is None else msgspec.json.decode(raw, type=Wanted)
+    except (msgspec.MsgspecError, RecursionError):
         return None
-    return wanted.get("toolsListChanged") == b"true"
+
+
+def honoured(topics: Collection[Topic], uris: Sequence[str]) -> bytes:
+    """Return what is honoured of what was asked for, as JSON."""
+    told: dict[str, object] = {f"{topic.value}ListChanged": True for topic in topics}
+    if uris:
+        told["resourceSubscriptions"] = list(uris)
+    return msgspec.json.encode(told)
 
 
 def _instructions(text: str) -> dict[str, object]:

@@ -7,7 +7,6 @@ It does not know HTTP; `http.py` and `stdio.py` serve the same door.
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Final
 
 import structlog
 from mcp_types import (
@@ -21,7 +20,7 @@ from remit.calls.ids import new_id
 from remit.calls.listing import Listing
 from remit.calls.pipeline import Calls
 from remit.calls.record import utc_now
-from remit.doors.mcp.answers import LIST_CHANGED, Answer, Stream, error_answer, result_answer
+from remit.doors.mcp.answers import Answer, Stream, error_answer, result_answer
 from remit.doors.mcp.caller import Caller, Method, Reply, extras_of
 from remit.doors.mcp.changes import ListChanges
 from remit.doors.mcp.contents import Contents, text_of
@@ -31,26 +30,27 @@ from remit.doors.mcp.methods import (
     EMPTY_RESULT,
     OwnResults,
     ServerInfo,
-    asks_for_tool_changes,
+    honoured,
     negotiated_version,
+    wanted_of,
 )
 from remit.doors.mcp.problems import Problems, internal_error
 from remit.doors.mcp.results import fitted
+from remit.doors.mcp.subscriptions import Subscriptions, UpdateSource
 from remit.errors import RemitError
 from remit.model.calls import Call
 from remit.model.conversation import LEVELS
 from remit.model.principals import Principal
+from remit.upstreams.session import SUBSCRIPTION_ID
 
 log = structlog.get_logger(__name__)
-
-SUBSCRIPTION_ID: Final = b'"io.modelcontextprotocol/subscriptionId"'
-"""Tags every message of a `subscriptions/listen` stream with that request's id."""
 
 
 class McpDoor:
     """Answers MCP messages for callers that are known already.
 
     Args:
+        updates: Where updates of resources come from.
         info: Who we say we are.
         explains: Whether a role of the caller is set to `denials: explain` (R14).
     """
@@ -61,6 +61,7 @@ class McpDoor:
         pipeline: Calls,
         listing: Listing,
         changes: ListChanges,
+        updates: UpdateSource,
         info: ServerInfo,
         explains: Callable[[Principal], bool],
         now: Callable[[], datetime] = utc_now,
@@ -72,8 +73,10 @@ class McpDoor:
         self._now = now
         self._results = OwnResults(info)
         self._problems = Problems(explains, self._results.meta)
+        self.subscriptions = Subscriptions(pipeline=pipeline, items=listing.items, updates=updates)
         self._contents = Contents(
             pipeline=pipeline,
+            subscriptions=self.subscriptions,
             items=listing.items,
             results=self._results,
             problems=self._problems,
@@ -93,6 +96,7 @@ class McpDoor:
             "ping": self._ping,
             "logging/setLevel": self._set_level,
             **self._contents.methods,
+            **self._contents.legacy_methods,
         }
 
     async def answer(self, message: Message, caller: Caller) -> Answer | Stream | None:
@@ -179,22 +183,32 @@ class McpDoor:
         return EMPTY_RESULT
 
     async def _listen(self, message: Message, caller: Caller, _: str) -> Reply:
-        wanted = asks_for_tool_changes(message)
+        wanted = wanted_of(message)
         if wanted is None:
             return Fault(
-                code=INVALID_PARAMS, message="Invalid params: notifications must be an object"
+                code=INVALID_PARAMS,
+                message="Invalid params: notifications must be an object of booleans and URIs",
             )
-        watch = self.changes.watch(caller.principal, caller.scope, legacy=False)
+        inbox = self.subscriptions.open(caller.scope)
+        watch = self.changes.watch(
+            caller.principal, caller.scope, legacy=False, topics=wanted.topics, inbox=inbox
+        )
         if watch is None:
             return Fault(code=INTERNAL_ERROR, message="Too many open streams; try again later")
-        tag = b'"_meta":{%b:%b}' % (SUBSCRIPTION_ID, message.id)
-        honoured = b'{"toolsListChanged":true}' if wanted else b"{}"
+        is_kept = False
+        try:
+            followed = await self._contents.follow(wanted.resourceSubscriptions, inbox, caller)
+            is_kept = True
+        finally:
+            if not is_kept:
+                watch.__exit__()
+        tag = b'"_meta":{"%b":%b}' % (SUBSCRIPTION_ID.encode(), message.id)
         return Stream(
             watch=watch,
             opening=(
                 b'{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged",'
-                b'"params":{"notifications":%b,%b}}' % (honoured, tag)
+                b'"params":{"notifications":%b,%b}}' % (honoured(wanted.topics, followed), tag)
             ),
-            changed=LIST_CHANGED[:-1] + b',"params":{%b}}' % tag if wanted else b"",
+            tag=tag,
             closing=result_answer(message.id, b'{"resultType":"complete",%b}' % tag).body,
         )

@@ -94,8 +94,8 @@ async def _pump(
 ) -> None:
     is_taken = await _send(exchange, frame(stream.opening) if stream.opening else ALIVE)
     while is_taken and (notice := await stream.watch.wait(again)) is not Notice.CLOSED:
-        is_news = notice is Notice.CHANGED and stream.changed
-        is_taken = await _send(exchange, frame(stream.changed) if is_news else ALIVE)
+        news = stream.watch.news(stream.tag) if notice is Notice.CHANGED else []
+        is_taken = await _send(exchange, b"".join(map(frame, news)) or ALIVE)
     if is_taken and stream.closing:
         is_taken = await _send(exchange, frame(stream.closing))
     if is_taken:

@@ -6,65 +6,44 @@ The last two lines say how many of the required scenarios passed; it ends with 1
 """
 
 import argparse
-import json
-import subprocess
 import sys
 import tempfile
-from collections.abc import AsyncGenerator, Generator
-from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Final
 
 import anyio
 import anyio.to_thread
 
-from remit.testing.conformance.keyed import open_keyed
+from remit.testing.conformance.behind import open_behind, open_fixture
 from remit.testing.conformance.suite import REVISIONS, Report, Suite
-from remit.testing.gateway import environment, start_gateway
 
-SERVER: Final = "fixture"
-_ROLE: Final = "suite"
-
-
-@contextmanager
-def _fixture() -> Generator[str]:
-    """Give the URL of a fixture server in a process of its own."""
-    command = [sys.executable, "-m", "remit.testing.conformance.server"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment(), text=True) as process:
-        try:
-            yield (process.stdout.readline() if process.stdout is not None else "").strip()
-        finally:
-            process.terminate()
-
-
-@asynccontextmanager
-async def _served(folder: Path, upstream: str) -> AsyncGenerator[str]:
-    """Give the URL of a gateway's endpoint for the server at *upstream*; the key is added."""
-    config = folder / "remit.yaml"
-    declaration = {
-        "mcp_servers": {SERVER: {"url": upstream, "transport": "http"}},
-        "roles": {_ROLE: {"allow": [f"{SERVER}/*"]}},
-    }
-    config.write_text(json.dumps(declaration))  # JSON is YAML
-    gateway = start_gateway(folder, config)
-    try:
-        await anyio.to_thread.run_sync(gateway.settle)
-        key = await anyio.to_thread.run_sync(gateway.key, _ROLE)
-        async with open_keyed(gateway.port, key) as port:
-            yield f"http://localhost:{port}/mcp/{SERVER}"
-    finally:
-        gateway.stop()
+_ACTOR: Final = f"{sys.executable} -m remit.testing.conformance.actor"
+_NOT_YET: Final = "auth/"
+"""Scenarios of OAuth towards a server, which remit does not speak as a client."""
 
 
 async def _serve_and_test(suite: Suite, *, direct: bool) -> list[Report]:
-    with tempfile.TemporaryDirectory() as folder, _fixture() as upstream:
+    with tempfile.TemporaryDirectory() as folder, open_fixture() as upstream:
         if direct:
             return [suite.server(upstream, revision) for revision in REVISIONS]
-        async with _served(Path(folder), upstream) as url:
+        async with open_behind(Path(folder), upstream) as url:
             return [
                 await anyio.to_thread.run_sync(suite.server, url, revision)
                 for revision in REVISIONS
             ]
+
+
+def _act(suite: Suite) -> list[str]:
+    """Let remit be the client of the suite's own servers; return a line for each scenario."""
+    lines: list[str] = []
+    for revision in REVISIONS:
+        required = suite.required(revision, "Client")
+        for scenario in [name for name in required if not name.startswith(_NOT_YET)]:
+            passed, output = suite.client(_ACTOR, scenario, revision)
+            lines.append(f"{revision}: client {scenario} {'passed' if passed else 'failed'}")
+            if not passed:
+                sys.stdout.write(output)
+    return lines
 
 
 def main() -> int:
@@ -74,19 +53,28 @@ def main() -> int:
     parser.add_argument("--direct", action="store_true", help="test the fixture without remit")
     parser.add_argument("--verbose", action="store_true", help="print all that the suite prints")
     given = parser.parse_args()
+    suite = Suite(given.suite)
 
     async def run() -> list[Report]:
-        return await _serve_and_test(Suite(given.suite), direct=given.direct)
+        return await _serve_and_test(suite, direct=given.direct)
 
+    acted = [] if given.direct else _act(suite)
     reports = anyio.run(run)
     for report in reports:
         if given.verbose:
             sys.stdout.write(report.output)
         for name in report.failed:
             sys.stdout.write(f"{report.revision}: {name} failed\n")
+    failed = [line for line in acted if line.endswith("failed")]
+    for line in failed:
+        sys.stdout.write(f"{line}\n")
+    if acted:
+        passed = len(acted) - len(failed)
+        sys.stdout.write(f"as a client: {passed}/{len(acted)} required but for {_NOT_YET}*\n")
     for report in reports:
         sys.stdout.write(f"{report.line}\n")
-    return 1 if any(report.failed or not report.required for report in reports) else 0
+    is_missing = any(report.failed or not report.required for report in reports)
+    return 1 if failed or is_missing else 0
 
 
 if __name__ == "__main__":

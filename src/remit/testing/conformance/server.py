@@ -3,7 +3,8 @@
     python -m remit.testing.conformance.server --port 9000
     python -m remit.testing.conformance.server --stdio
 
-It speaks both eras; over HTTP it prints its URL on one line as soon as it listens.
+It speaks both eras, or over HTTP only the one of `--era`; there it prints its URL on one line as
+soon as it listens.
 """
 
 import argparse
@@ -21,7 +22,10 @@ from mcp.server.lowlevel import Server
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.server.stdio import stdio_server
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, SubscriptionBus
-from mcp_types import INVALID_PARAMS
+from mcp_types import INVALID_PARAMS, INVALID_REQUEST
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from remit.testing.conformance.contents import PNG, embedded, form, image, text
 from remit.testing.conformance.rounds import Answer, Context, content_of, needed
@@ -225,13 +229,33 @@ async def _serve_stdio(server: Server[Any]) -> None:
         await server.run(read, write, server.create_initialization_options())
 
 
-def _serve_http(server: Server[Any], port: int) -> None:
+class _OneEra:
+    """Refuses the messages of the other era, as a server does that never heard of it."""
+
+    def __init__(self, app: ASGIApp, *, modern: bool) -> None:
+        self._app = app
+        self._modern = modern
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, or refuse."""
+        if scope["type"] == "http":
+            version = Headers(scope=scope).get("mcp-protocol-version", "")
+            if (version == t.LATEST_PROTOCOL_VERSION) is not self._modern:
+                error = {"code": INVALID_REQUEST, "message": "not of this era"}
+                refusal = JSONResponse({"jsonrpc": "2.0", "id": None, "error": error}, 400)
+                await refusal(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+
+def _serve_http(server: Server[Any], port: int, era: str) -> None:
+    app: ASGIApp = server.streamable_http_app()
+    if era != "both":
+        app = _OneEra(app, modern=era == "modern")
     with socket.create_server(("127.0.0.1", port)) as listening:
         sys.stdout.write(f"http://127.0.0.1:{listening.getsockname()[1]}/mcp\n")
         sys.stdout.flush()
-        config = uvicorn.Config(
-            server.streamable_http_app(), log_level="warning", timeout_graceful_shutdown=1
-        )
+        config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1)
         uvicorn.Server(config).run(sockets=[listening])
 
 
@@ -239,6 +263,7 @@ def main() -> None:
     """Serve until the end."""
     parser = argparse.ArgumentParser(description="Serve what the conformance suite calls.")
     parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--era", choices=("both", "legacy", "modern"), default="both")
     parser.add_argument("--stdio", action="store_true")
     given = parser.parse_args()
     warnings.simplefilter("ignore", MCPDeprecationWarning)
@@ -246,7 +271,7 @@ def main() -> None:
     if given.stdio:
         anyio.run(_serve_stdio, server)
     else:
-        _serve_http(server, given.port)
+        _serve_http(server, given.port, given.era)
 
 
 if __name__ == "__main__":

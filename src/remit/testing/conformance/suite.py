@@ -1,9 +1,8 @@
 """The published suite, run in a process of its own, and what its report says."""
 
-import os
 import re
 import subprocess
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -69,28 +68,22 @@ class Suite:
         required = self.required(revision, "Server")
         return Report(revision=revision, required=required, passed=passed, output=output)
 
-    def client(
-        self, command: str, scenario: str, revision: str, environ: Mapping[str, str]
-    ) -> tuple[bool, str]:
+    def client(self, command: str, scenario: str, revision: str) -> tuple[bool, str]:
         """Test a client in one scenario; return whether it passed, and what was printed."""
         done = self._start(
             *("client", "--command", command, "--scenario", scenario),
             *("--spec-version", revision, "--timeout", "60000"),
-            environ=environ,
         )
         return done.returncode == 0, done.stdout
 
     def _run(self, *arguments: str) -> str:
         return self._start(*arguments).stdout
 
-    def _start(
-        self, *arguments: str, environ: Mapping[str, str] | None = None
-    ) -> subprocess.CompletedProcess[str]:
+    def _start(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         modules = self.folder.absolute() / "node_modules"
         script = modules / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
         return subprocess.run(
             [str(modules / ".bin" / "node"), str(script), *arguments],
-            env={**os.environ, **(environ or {})},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
