@@ -27,10 +27,12 @@ from remit.doors.mcp.envelope import NULL, Fault, Message, read_message
 from remit.doors.mcp.requests import Request, identified, refuse
 from remit.doors.mcp.sessions import Sessions
 from remit.doors.mcp.tenants import Eras, TenantDoor, TenantDoors
+from remit.doors.mcp.trace_headers import in_trace
 from remit.doors.mcp.unfinished import Unfinished
 from remit.doors.oauth import ProtectedResources
 from remit.doors.refusals import Refusals
 from remit.errors import StorageUnavailable
+from remit.model.traces import TRACEPARENT
 
 log = structlog.get_logger(__name__)
 
@@ -43,6 +45,7 @@ _PATH: Final = re.compile(
     rf"/mcp(?:/(?P<tenant>{_UUID}))?"
     rf"(?:/(?P<server>(?!(?:execute|{_UUID})/?\Z)[A-Za-z0-9][A-Za-z0-9_.-]{{0,63}}))?/?"
 )
+_TRACEPARENT: Final = TRACEPARENT.encode()
 _VERSION: Final = MCP_PROTOCOL_VERSION_HEADER.encode()
 
 
@@ -158,6 +161,8 @@ class McpEndpoint:
             answer = error_answer(message.id, message)
             await exchange.respond(ERROR_CODE_HTTP_STATUS.get(answer.code, 400), answer.body)
         else:
+            if _TRACEPARENT in exchange.headers:
+                message = in_trace(message, exchange)
             await _route(eras, request, message)
 
 
