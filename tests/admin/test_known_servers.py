@@ -130,7 +130,7 @@ def test_what_published_tools_claim_is_what_their_servers_answered(shared: Path)
         claimed = hints_by(config(line))
         assert claimed is not None
         for tool in answer["tools"]:
-            said = tool.get("annotations") or {}
+            said: dict[str, object] = tool.get("annotations") or {}
             reads = said.get("readOnlyHint") is True
             adds = not reads and said.get("destructiveHint") is False
             hints = claimed[tool["name"]]
