@@ -4,7 +4,7 @@ BIN  := $(VENV)/bin
 PIP  := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/pip install --quiet --require-hashes
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: setup demo test check check-full lint types docs bench example lock
+.PHONY: setup demo test check check-full lint types docs conformance bench example lock
 
 $(BIN)/remit: requirements.lock pyproject.toml
 	@echo "setting up $(VENV) (once)"
@@ -36,6 +36,9 @@ types: $(VENV)/.dev            ## pyright, strict
 docs: $(VENV)/.dev             ## every snippet and command in the docs, run
 	@pytest -q tests/docs
 
+conformance: $(VENV)/.dev      ## the published conformance suite, against remit on both sides
+	@scripts/conformance
+
 bench: $(VENV)/.dev            ## calls a second, direct and through remit, in one run
 	@python bench/relay.py
 
@@ -44,6 +47,7 @@ example: $(BIN)/remit          ## who may call what in the nine roles, without s
 
 check: lint types              ## the whole gate, the tests last
 	@scripts/mutation
+	@$(MAKE) --no-print-directory conformance
 	@$(MAKE) --no-print-directory test
 
 check-full: check              ## the gate with more examples and longer runs

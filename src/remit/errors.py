@@ -85,6 +85,10 @@ class BadCall(RemitError):
     code = "INVALID_INPUT"
 
 
+class InvalidState(BadCall):
+    """What a caller brings back of an earlier round is not what it was given for this call."""
+
+
 class UnknownToolGroup(BadCall):
     """There is no such group of tools of the `data` server (S2.15)."""
 
@@ -116,13 +120,29 @@ class UpstreamError(RemitError):
     Attributes:
         sent: Whether the request may have reached the server; if so the outcome of a write is
             unknown (R23).
+        transient: Whether the same request may succeed soon.
+        retry_after: Seconds that the server asks to wait before the next attempt, or None.
     """
 
     code = "UPSTREAM_UNAVAILABLE"
 
-    def __init__(self, message: str, *, sent: bool = False) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        sent: bool = False,
+        transient: bool = False,
+        retry_after: float | None = None,
+    ) -> None:
         super().__init__(message)
         self.sent = sent
+        self.transient = transient
+        self.retry_after = retry_after
+
+    @property
+    def is_outcome_unknown(self) -> bool:
+        """Whether nobody can say if the call took effect: it went out, and no answer came."""
+        return self.sent
 
 
 class UpstreamUnavailable(UpstreamError):
@@ -147,6 +167,11 @@ class UpstreamProtocolError(UpstreamError):
     def __init__(self, message: str, *, rpc_error: bytes = b"") -> None:
         super().__init__(message, sent=True)
         self.rpc_error = rpc_error
+
+    @property
+    def is_outcome_unknown(self) -> bool:
+        """No: it answered."""
+        return False
 
 
 class AuditUnavailable(RemitError):

@@ -93,7 +93,6 @@ def test_keys_of_a_server_that_do_not_act_yet_are_said_so() -> None:
 
     assert {w.code for w in loaded.warnings} == {"not-enforced-yet"}
     assert {w.message.split("'")[1] for w in loaded.warnings} == {
-        "mcp_servers.s.tools.t.retry",
         "mcp_servers.s.tools.t.critical",
     }
 

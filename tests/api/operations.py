@@ -156,6 +156,7 @@ EXAMPLES: Mapping[str, Callable[[Api], Example]] = {
     "explain": plain("/explain", tool="tools/work", **{"as": f"role:{ROLE}"}),
     "who_can": plain("/who-can", tool="tools/work"),
     "tools.list": plain("/tools", **{"as": f"role:{ROLE}"}),
+    "doctor.examine": plain("/doctor"),
     "audit.search": plain("/audit"),
     "audit.verify": plain("/audit/verify"),
     "audit.export": plain("/audit/export"),

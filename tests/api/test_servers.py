@@ -17,7 +17,7 @@ def test_a_server_that_fails_says_why_and_is_tried_on_demand(api: Api) -> None:
     made = api.send("POST", "/servers", body={"name": "broken", "command": "no-such-program"})
     assert made.status_code == 201
 
-    shown = until(api, "broken", "failed")
+    shown = until(api, "broken", "backing_off")
 
     assert "no-such-program" in shown["reason"]
     trial = api.send("POST", "/servers/broken/test").json()
@@ -31,7 +31,7 @@ def test_a_server_is_tried_beside_what_is_connected_even_when_it_is_disabled(api
     assert until(api, "tools", "ready")["tools"] == 2
 
     api.send("POST", "/servers/tools/disable", params={"reason": "maintenance"})
-    assert until(api, "tools", "disabled")["enabled"] is False
+    assert until(api, "tools", "stopped")["enabled"] is False
     assert api.send("POST", "/servers/tools/test").json()["ok"]
     api.send("POST", "/servers/tools/enable")
 

@@ -9,6 +9,7 @@ import structlog.testing
 from tests.calls.worlds import OPEN, Listener, authorized, declared, tool, world_with
 
 from remit.calls.schema_cost import evaluations
+from remit.calls.states import States
 from remit.calls.validate import MOST_COMPILED, ServerSource, Validator
 from remit.errors import BadCall, UpstreamUnavailable
 from remit.model.servers import ServerConfig, ToolSettings
@@ -39,6 +40,7 @@ def test_a_schema_that_cannot_be_compiled_leaves_the_check_to_the_server(schema:
     with structlog.testing.capture_logs() as logged:
         valid = world.validate(authorized(world, b'{"a":"anything"}'))
 
+    assert valid.tool is not None
     assert valid.tool.id == ToolId("s", "t")
     (entry,) = logged
     assert entry["event"] == "input schema cannot be compiled"
@@ -110,7 +112,10 @@ def test_what_a_schema_may_cost_is_counted(schema: object, count: float) -> None
 def test_a_schema_that_cannot_be_read_leaves_the_check_to_the_server(source: bytes) -> None:
     world = world_with(Tool(id=ToolId("s", "t"), wire=b"{}", input_schema=source))
 
-    assert world.validate(authorized(world, b"{}")).tool.input_schema == source
+    valid = world.validate(authorized(world, b"{}"))
+
+    assert isinstance(valid.tool, Tool)
+    assert valid.tool.input_schema == source
 
 
 @pytest.mark.parametrize("kind", ["http", "https", "file"])
@@ -159,7 +164,7 @@ def test_a_server_that_changes_its_schemas_for_ever_fills_no_memory() -> None:
     call = authorized(world, b"{}")
     source = OneTool()
     servers: ServerSource = world
-    validate = Validator(source, servers)
+    validate = Validator(source, servers, States(b"key"))
 
     def compiled(schemas: Iterator[object]) -> int:
         with structlog.testing.capture_logs() as logged:  # each of these says when it is compiled

@@ -14,8 +14,10 @@ from remit.calls.limit import Limiter
 from remit.calls.listing import Listing
 from remit.calls.pipeline import Pipeline
 from remit.calls.record import Recorder
+from remit.calls.states import States
 from remit.calls.validate import Validator
 from remit.model.calls import AuthorizedCall, Call
+from remit.model.conversation import Extras
 from remit.model.declaration import AuditSettings, Declaration
 from remit.model.events import AuditEvent
 from remit.model.principals import Principal, PrincipalKind
@@ -66,6 +68,7 @@ class Invocation:
     meta: bytes
     principal: Principal
     timeout: float
+    method: str = "tools/call"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,10 +98,18 @@ class CountingUpstreams:
         meta: bytes,
         principal: Principal,
         timeout: float,  # noqa: ASYNC109 - the port's
+        method: str = "tools/call",
+        extras: Extras | None = None,
     ) -> bytes:
+        del extras
         self.invocations.append(
             Invocation(
-                tool=tool, arguments=arguments, meta=meta, principal=principal, timeout=timeout
+                tool=tool,
+                arguments=arguments,
+                meta=meta,
+                principal=principal,
+                timeout=timeout,
+                method=method,
             )
         )
         return await self.answer()
@@ -115,29 +126,34 @@ class World:
         declaration: Declaration,
         offers: Mapping[str, Sequence[Tool]],
         seen: Sequence[ToolId] = (),
+        *,
+        pause: float = 0.0,
+        audit: InMemoryAudit | None = None,
     ) -> None:
         self.policy = PolicyInForce(declaration, tenant="default", revision=7)
         self.catalogue = Catalogue.build(1, offers)
-        self.audit = InMemoryAudit()
+        self.audit = audit or InMemoryAudit()
         self.upstreams = CountingUpstreams()
         self.directory = Directory(self, self, seen)
         self.authorize = Authorizer(self.directory, self)
-        self.validate = Validator(self, self)
+        self.states = States(b"key")
+        self.validate = Validator(self, self, self.states)
         self.limit = Limiter(self, OwnAllowances())
         self.listing = Listing(
             directory=self.directory, catalogues=self, policies=self, statuses=self
+        )
+        record = Recorder(
+            self.audit,
+            revision=lambda: self.policy.revision,
+            body_cap=self.body_cap,
+            now=lambda: NOON,
         )
         self.pipeline = Pipeline(
             authorize=self.authorize,
             validate=self.validate,
             limit=self.limit,
-            record=Recorder(
-                self.audit,
-                revision=lambda: self.policy.revision,
-                body_cap=self.body_cap,
-                now=lambda: NOON,
-            ),
-            invoke=Invoker(self.upstreams),
+            record=record,
+            invoke=Invoker(self.upstreams, record, self.states, pause=pause),
         )
 
     @property
@@ -164,11 +180,11 @@ class World:
                 name=config.name,
                 transport=Transport.STDIO,
                 state=(
-                    ServerState.DISABLED
+                    ServerState.STOPPED
                     if not config.enabled
                     else ServerState.READY
                     if config.name in up
-                    else ServerState.FAILED
+                    else ServerState.BACKING_OFF
                 ),
             )
             for config in self.declaration.servers.values()

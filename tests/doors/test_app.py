@@ -32,10 +32,10 @@ async def test_readiness_waits_for_the_first_server_and_for_no_broken_one(
     seen: list[tuple[int, str]] = []
     for files, notes in (
         (ServerState.STARTING, ServerState.STARTING),
-        (ServerState.STARTING, ServerState.DISABLED),
-        (ServerState.STARTING, ServerState.FAILED),
+        (ServerState.STARTING, ServerState.STOPPED),
+        (ServerState.STARTING, ServerState.BACKING_OFF),
         (ServerState.READY, ServerState.STARTING),
-        (ServerState.DISABLED, ServerState.DISABLED),
+        (ServerState.STOPPED, ServerState.STOPPED),
     ):
         states.update(files=files, notes=notes)
         reply = await get(wire, "/readyz")
@@ -45,7 +45,7 @@ async def test_readiness_waits_for_the_first_server_and_for_no_broken_one(
 
 
 async def test_only_an_administrator_is_told_of_the_servers(files_world: World, wire: Wire) -> None:
-    files_world.fleet.states["notes"] = ServerState.FAILED
+    files_world.fleet.states["notes"] = ServerState.BACKING_OFF
 
     bodies = [
         (await get(wire, "/readyz", Authorization=f"Bearer {key}")).json
@@ -55,7 +55,7 @@ async def test_only_an_administrator_is_told_of_the_servers(files_world: World, 
 
     assert [(s["name"], s["state"]) for s in bodies[0]["servers"]] == [
         ("files", "ready"),
-        ("notes", "failed"),
+        ("notes", "backing_off"),
     ]
     assert bodies[1:] == [{"status": "ready"}] * 2
     assert nobody == {"status": "ready"}

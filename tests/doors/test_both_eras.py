@@ -73,7 +73,7 @@ async def test_the_handshake_settles_on_a_revision_of_its_era(
     reply = await wire.send(initialize(asked))
 
     assert reply.result["protocolVersion"] == settled
-    assert reply.result["capabilities"] == {"tools": {"listChanged": True}}
+    assert reply.result["capabilities"] == {"tools": {"listChanged": True}, "logging": {}}
     assert "resultType" not in reply.result
 
 

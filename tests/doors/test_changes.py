@@ -97,7 +97,7 @@ async def test_a_listener_is_acknowledged_first_and_everything_carries_its_tag(
     assert opening == {
         "jsonrpc": "2.0",
         "method": "notifications/subscriptions/acknowledged",
-        "params": {"notifications": {"toolsListChanged": True}, "_meta": TAG},
+        "params": {"notifications": wanted, "_meta": TAG},
     }
     assert change == {**CHANGED, "params": {"_meta": TAG}}
 
@@ -181,7 +181,7 @@ async def test_the_librarys_client_hears_of_a_server_that_came_up(
 async def test_a_listener_that_asked_for_nothing_hears_nothing(
     files_world: World, wire: Wire
 ) -> None:
-    async with listening(wire, {"promptsListChanged": True}) as events:
+    async with listening(wire, {"toolsListChanged": False}) as events:
         opening = await events.next()
         files_world.fleet.offer("files", FILES[:1])
         with anyio.move_on_after(0.2) as waiting:

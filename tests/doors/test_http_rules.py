@@ -223,7 +223,7 @@ async def test_what_is_accepted_may_stand_on_several_lines(
 
 
 @pytest.mark.parametrize(
-    ("method", "status"), [("prompts/list", 404), ("ping", 404), ("initialize", 404), ("x", 404)]
+    ("method", "status"), [("roots/list", 404), ("ping", 404), ("initialize", 404), ("x", 404)]
 )
 async def test_an_unknown_method_is_not_found_in_the_modern_era(
     wire: Wire, method: str, status: int
@@ -233,7 +233,7 @@ async def test_an_unknown_method_is_not_found_in_the_modern_era(
     assert (reply.status, reply.error["code"]) == (status, -32601)
 
 
-@pytest.mark.parametrize("method", ["prompts/list", "logging/setLevel", "resources/read"])
+@pytest.mark.parametrize("method", ["roots/list", "tasks/list"])
 async def test_an_unknown_method_is_a_plain_error_in_the_older_eras(
     wire: Wire, method: str
 ) -> None:

@@ -26,6 +26,7 @@ from remit.calls.limit import Limiter
 from remit.calls.listing import Listing
 from remit.calls.pipeline import Pipeline
 from remit.calls.record import Recorder
+from remit.calls.states import States
 from remit.calls.validate import Validator
 from remit.cli.serving import bind
 from remit.doors.addresses import Addresses
@@ -41,6 +42,7 @@ from remit.doors.mcp.tenants import TenantDoor
 from remit.doors.oauth import ProtectedResources
 from remit.doors.server import build_http_server
 from remit.errors import AuditUnavailable, StorageUnavailable, Unauthenticated
+from remit.model.conversation import Extras
 from remit.model.declaration import Declaration, HttpSettings
 from remit.model.events import AuditEvent
 from remit.model.grants import JwtIssuer
@@ -91,8 +93,10 @@ class FakeFleet:
         meta: bytes,
         principal: Principal,
         timeout: float,  # noqa: ASYNC109 - the port's signature
+        method: str = "tools/call",
+        extras: Extras | None = None,
     ) -> bytes:
-        del principal, timeout
+        del principal, timeout, method, extras
         self.ran[str(tool)] = self.ran.get(str(tool), 0) + 1
         self.received.append((arguments, meta))
         behave = self.behaviours.get(str(tool))
@@ -122,9 +126,6 @@ class FakeFleet:
             )
             for server, tools in self._offers.items()
         )
-
-    def why_absent(self, name: str) -> str:
-        return f"server {name!r} is away"
 
 
 class FakeAudit:
@@ -227,17 +228,31 @@ def build_world(
         roles={role.name: role for role in roles},
         limits=limits,
     )
+    return world_over(fleet, declaration, keys, most_streams=most_streams, keep_alive=keep_alive)
+
+
+def world_over(
+    fleet: Any,
+    declaration: Declaration,
+    keys: Mapping[str, Principal],
+    *,
+    most_streams: int = 16,
+    keep_alive: float = 15.0,
+) -> World:
+    """Put a gateway together over any fleet, a real one too."""
     policy = PolicyInForce(declaration, tenant="default", revision=1)
     audit = FakeAudit()
     directory = Directory(fleet, policy)
     listing = Listing(directory=directory, catalogues=fleet, policies=policy, statuses=fleet)
-    servers = _Servers(policy, fleet)
+    servers = _Servers(policy)
+    states = States(b"key")
+    record = Recorder(audit, revision=lambda: policy.revision, body_cap=policy.body_cap)
     pipeline = Pipeline(
         authorize=Authorizer(directory, policy),
-        validate=Validator(fleet, servers),
+        validate=Validator(fleet, servers, states),
         limit=Limiter(policy, OwnAllowances()),
-        record=Recorder(audit, revision=lambda: policy.revision, body_cap=policy.body_cap),
-        invoke=Invoker(fleet),
+        record=record,
+        invoke=Invoker(fleet, record, states),
     )
     changes = ListChanges(
         listing,
@@ -249,6 +264,7 @@ def build_world(
         pipeline=pipeline,
         listing=listing,
         changes=changes,
+        updates=fleet,
         info=ServerInfo(name="remit", version="1"),
         explains=policy.explains_denials,
     )
@@ -264,9 +280,11 @@ def build_world(
 
 
 class _Servers:
-    def __init__(self, policy: PolicyInForce, fleet: FakeFleet) -> None:
+    def __init__(self, policy: PolicyInForce) -> None:
         self.server = policy.server
-        self.why_absent = fleet.why_absent
+
+    def why_absent(self, name: str) -> str:
+        return f"server {name!r} is away"
 
 
 @asynccontextmanager

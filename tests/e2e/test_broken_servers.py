@@ -114,7 +114,7 @@ async def test_an_administrator_is_told_three_different_reasons(
 
     reasons = {name: servers[name]["reason"] for name in ("missing", "sleeper", "late")}
     assert servers["good1"]["state"] == "ready"
-    assert {servers[name]["state"] for name in reasons} == {"failed"}
+    assert {servers[name]["state"] for name in reasons} == {"backing_off"}
     assert "'no-such-program-anywhere' was not found" in reasons["missing"]
     assert f"within {SLEEPER_LIMIT} seconds" in reasons["sleeper"]
     assert "refused" in reasons["late"].lower()

@@ -48,7 +48,9 @@ def test_it_starts_servers_that_others_wrote_and_says_why_one_is_missing(shown: 
         for name in ("git", "published_git", "time", "github")
     }
 
-    assert states == dict.fromkeys(["git", "published_git", "time"], "ready") | {"github": "failed"}
+    assert states == dict.fromkeys(["git", "published_git", "time"], "ready") | {
+        "github": "stopped"
+    }
     assert "nobody has claimed this name" in rows(shown, "github ")[0]
 
 

@@ -196,3 +196,21 @@ async def test_workers_that_cannot_start_end_the_supervisor() -> None:
 
 def _kill(process: Process) -> None:
     os.kill(process.pid, signal.SIGKILL)
+
+
+async def test_whichever_worker_is_asked_tells_what_all_have_counted(running: Running) -> None:
+    await _all_serve(running)
+    for _ in range(12):
+        async with _fresh(running) as caller:
+            assert "result" in await caller.call("files__read")
+
+    def counted() -> dict[str, float]:
+        text = httpx2.get(f"{running.base}/metrics").text
+        found = re.findall(r'(?m)^remit_calls_total\{.*worker="(\d)"\} (\d+)$', text)
+        assert len(re.findall(r"(?m)^# TYPE remit_calls_total ", text)) == 1
+        return {worker: float(count) for worker, count in found}
+
+    await _until(lambda: sum(counted().values()) == 12)
+    for _ in range(8):  # on connections of their own
+        assert set(counted()) <= {"1", "2"}
+        assert sum(counted().values()) == 12

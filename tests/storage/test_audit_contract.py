@@ -51,6 +51,25 @@ async def test_a_call_is_one_row_which_is_its_end(audit: AuditLog | InMemoryAudi
     assert await audit.search(AuditQuery(tenant="default")) == [refused, lost, ended]
 
 
+async def test_attempts_are_in_the_stream_and_no_rows_of_their_own(
+    audit: AuditLog | InMemoryAudit,
+) -> None:
+    # R23
+    begun = sample_event(1, kind=EventKind.INVOKED, call_id="a", outcome="unknown")
+    tried = sample_event(2, kind=EventKind.ATTEMPTED, call_id="a", outcome="error")
+    ended = sample_event(3, kind=EventKind.FINISHED, call_id="a")
+    lost = sample_event(4, kind=EventKind.INVOKED, call_id="b", outcome="unknown")
+    last_seen = sample_event(5, kind=EventKind.ATTEMPTED, call_id="b", outcome="unknown")
+
+    for event in (begun, tried, ended, lost, last_seen):
+        await audit.record(event)
+    await audit.flush()
+
+    assert await audit.search(AuditQuery(tenant="default")) == [lost, ended]
+    stream = [event for _, event in await audit.after("default", 0)]
+    assert [event for event in stream if event.kind == "attempted"] == [tried, last_seen]
+
+
 async def test_rows_come_newest_first_and_in_pages_that_cover_all(
     audit: AuditLog | InMemoryAudit,
 ) -> None:

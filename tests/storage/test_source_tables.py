@@ -105,6 +105,8 @@ async def test_every_call_is_one_log_refused_ones_included(
         sample_event(4, outcome="tool_error", error=None),
         sample_event(5, outcome="error", error=None, code="INTERNAL_ERROR"),
         sample_event(6, kind=EventKind.INVOKED, call_id="b", outcome="unknown", result=None),
+        sample_event(7, kind=EventKind.ATTEMPTED, call_id="a", outcome="error"),
+        sample_event(8, kind=EventKind.ATTEMPTED, call_id="b", outcome="error"),
     )
 
     rows = await _rows(database, "SELECT * FROM tool_execution_logs ORDER BY id")

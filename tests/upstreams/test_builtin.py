@@ -74,7 +74,7 @@ async def test_an_unforeseen_failure_of_one_server_leaves_the_others_alone() -> 
     with capture_logs() as logs:
         async with open_servers(*servers, builtins={"echo": Echo}) as fleet:
             assert status_of(fleet, "good").state is ServerState.READY
-            assert status_of(fleet, "odd").state is ServerState.FAILED
+            assert status_of(fleet, "odd").state is ServerState.BACKING_OFF
             assert status_of(fleet, "odd").reason == "failed in an unforeseen way: RuntimeError"
     assert {
         "event": "server failed",

@@ -76,7 +76,7 @@ async def test_broken_servers_are_shown_with_their_reasons_and_keep_nobody_waiti
         assert list(catalogue.by_server) == ["good1"]
         assert status_of(fleet, "sleeper").state is ServerState.STARTING
         assert b"content" in await call_tool(fleet, "good1", "t")
-        await eventually(lambda: status_of(fleet, "closed").state is ServerState.FAILED)
+        await eventually(lambda: status_of(fleet, "closed").state is ServerState.BACKING_OFF)
         assert "'no-such-program' was not found" in status_of(fleet, "missing").reason
         assert "connection refused" in status_of(fleet, "closed").reason
         await eventually(lambda: _sleepers(tag))
@@ -94,7 +94,7 @@ async def test_a_server_that_never_answers_is_given_up_and_tried_again(ran: Path
     sleeper = ServerConfig(name="sleeper", command="sleep", args=(tag,), start_timeout=0.3)
     async with open_servers(sleeper, fixture_server_config("good", ["t"], ran)) as fleet:
         status = status_of(fleet, "sleeper")
-        assert status.state is ServerState.FAILED
+        assert status.state is ServerState.BACKING_OFF
         assert status.reason == "did not answer within 0.3 seconds of its start"
         with pytest.raises(UpstreamUnavailable, match="server 'sleeper' did not answer") as caught:
             await call_tool(fleet, "sleeper", "t")
@@ -173,7 +173,7 @@ async def test_a_missing_variable_disables_its_server_alone(ran: Path) -> None:
     broken = replace(fixture_server_config("s", ["t"], ran), env={"TOKEN": "${NO_SUCH_VARIABLE}"})
     async with open_servers(broken, fixture_server_config("good", ["t"], ran)) as fleet:
         status = status_of(fleet, "s")
-        assert status.state is ServerState.DISABLED
+        assert status.state is ServerState.STOPPED
         assert "env.TOKEN" in status.reason
         assert "NO_SUCH_VARIABLE" in status.reason
         assert status_of(fleet, "good").state is ServerState.READY
@@ -182,7 +182,7 @@ async def test_a_missing_variable_disables_its_server_alone(ran: Path) -> None:
 async def test_a_disabled_server_is_not_started(ran: Path) -> None:
     server = fixture_server_config("s", ["t"], ran, enabled=False)
     async with open_servers(server) as fleet:
-        assert status_of(fleet, "s").state is ServerState.DISABLED
+        assert status_of(fleet, "s").state is ServerState.STOPPED
         with pytest.raises(UpstreamUnavailable, match="disabled in the declaration"):
             await call_tool(fleet, "s", "t")
     assert received(ran, "server/discover") == []
@@ -195,7 +195,7 @@ async def test_an_unclaimed_package_is_not_started_unless_allowed(ran: Path) -> 
         fixture_server_config("allowed", ["t"], ran, allow_unclaimed=True),
         unclaimed=lambda config: f"nobody has claimed {config.name!r}",
     ) as fleet:
-        assert status_of(fleet, "s").state is ServerState.FAILED
+        assert status_of(fleet, "s").state is ServerState.STOPPED
         assert status_of(fleet, "s").reason == "nobody has claimed 's'"
         assert status_of(fleet, "allowed").state is ServerState.READY
     assert len(received(ran, "server/discover")) == 1

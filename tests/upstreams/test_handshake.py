@@ -169,17 +169,20 @@ async def test_what_never_left_is_not_called_sent() -> None:
     assert [problem.sent for problem in problems] == [False]
 
 
-def test_our_own_meta_wins_over_the_callers() -> None:
+def test_our_own_meta_wins_over_the_callers_but_for_what_the_caller_can_be_asked() -> None:
+    able: dict[str, object] = {"sampling": {}, "extensions": {"io.modelcontextprotocol/tasks": {}}}
     meta = joined(
         {
-            "io.modelcontextprotocol/clientCapabilities": json_bytes({"sampling": {}}),
+            "io.modelcontextprotocol/clientCapabilities": json_bytes(able),
+            "io.modelcontextprotocol/clientInfo": json_bytes({"name": "somebody"}),
             "progressToken": b"1",
             "lone": b'"\\ud800"',
         }
     )
     modern = json.loads(Era.modern().params(b'"name":"t"', meta))
     assert modern["name"] == "t"
-    assert modern["_meta"]["io.modelcontextprotocol/clientCapabilities"] == {}
+    assert modern["_meta"]["io.modelcontextprotocol/clientCapabilities"] == {"sampling": {}}
+    assert modern["_meta"]["io.modelcontextprotocol/clientInfo"]["name"] == "remit"
     assert modern["_meta"]["lone"] == "\ud800"
     assert "progressToken" not in modern["_meta"]
     legacy = Era("2025-11-25")

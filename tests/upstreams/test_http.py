@@ -141,7 +141,7 @@ async def test_refused_credentials_are_named_and_start_no_new_session(ran: Path,
                     await call_tool(fleet, "s", "t")
                 assert not caught.value.sent
             assert len(received(ran, "initialize")) == opened
-            await eventually(lambda: status_of(fleet, "s").state is ServerState.FAILED)
+            await eventually(lambda: status_of(fleet, "s").state is ServerState.BACKING_OFF)
             assert "bearer_token_env_var" in status_of(fleet, "s").reason
             assert fleet.catalogue.by_server == {}
             fixture.status = 0
@@ -155,7 +155,7 @@ async def test_credentials_refused_at_the_start_are_the_reason(ran: Path) -> Non
         fixture.status = 401
         async with open_servers(_config(fixture.url)) as fleet:
             status = status_of(fleet, "s")
-            assert status.state is ServerState.FAILED
+            assert status.state is ServerState.BACKING_OFF
             assert "credentials" in status.reason
     assert received(ran, "initialize") == []
 
@@ -253,7 +253,7 @@ async def test_what_is_no_mcp_server_is_told_what_it_may_be(ran: Path) -> None:
             url = fixture.url.replace("/sse", path)
             async with open_servers(_config(url)) as fleet:
                 status = status_of(fleet, "s")
-                assert status.state is ServerState.FAILED
+                assert status.state is ServerState.BACKING_OFF
                 assert hint in status.reason
 
 
@@ -281,7 +281,7 @@ async def test_a_redirect_to_another_origin_is_not_followed(ran: Path) -> None:
             async with open_servers(_config(url, headers={"Authorization": "Bearer x"})) as fleet:
                 status = status_of(fleet, "s")
             server.shutdown()
-    assert status.state is ServerState.FAILED
+    assert status.state is ServerState.BACKING_OFF
     assert f"redirects to 127.0.0.1:{fixture.port}" in status.reason
     assert "sentinel" not in status.reason
     assert received(ran, "server/discover") == []
@@ -357,7 +357,7 @@ async def test_a_url_that_leads_nowhere_is_a_reason_without_its_secrets(
 ) -> None:
     async with open_servers(_config(url)) as fleet:
         status = status_of(fleet, "s")
-    assert status.state is ServerState.FAILED
+    assert status.state is ServerState.BACKING_OFF
     assert reason in status.reason
     assert "sentinel" not in status.reason
 
@@ -386,15 +386,16 @@ async def test_a_certificate_that_nobody_vouches_for_is_refused(tmp_path: Path) 
         server.shutdown()
 
 
-async def test_tools_that_cannot_be_read_again_stay_with_a_note(ran: Path) -> None:
+async def test_tools_that_cannot_be_read_again_stay_and_the_server_is_degraded(ran: Path) -> None:
     with open_web_fixture(_options(ran)) as fixture:
         async with open_servers(_config(fixture.url), pace=replace(BRISK, relist=0.05)) as fleet:
             for nonsense in ('{"tools":7}', '{"tools":[],"nextCursor":7}'):
                 fixture.behaviour.list_as = nonsense
-                await eventually(lambda: any("again" in n for n in status_of(fleet, "s").notes))
+                await eventually(lambda: status_of(fleet, "s").state is ServerState.DEGRADED)
+                assert "could not be read again" in status_of(fleet, "s").reason
                 assert len(fleet.catalogue.by_server["s"]) == 1
                 fixture.behaviour.list_as = ""
-                await eventually(lambda: status_of(fleet, "s").notes == ())
+                await eventually(lambda: status_of(fleet, "s").state is ServerState.READY)
 
 
 async def test_one_broken_tool_of_a_page_is_left_out_alone(ran: Path) -> None:

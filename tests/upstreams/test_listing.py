@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from remit.errors import UpstreamError
 from remit.model.servers import ServerState
 from remit.testing.fleets import call_tool, open_servers, status_of
 from remit.testing.upstream import fixture_server_config, received
@@ -69,9 +70,13 @@ class _Listed:
     def __init__(self, page: bytes) -> None:
         self._page = page
 
-    async def list_page(self, cursor: str | None, /) -> bytes:
+    async def list_page(self, cursor: str | None, method: str, /) -> bytes:
+        del method
         del cursor
         return self._page
+
+    async def watch(self, uris: frozenset[str], /) -> dict[str, UpstreamError]:
+        raise NotImplementedError(uris)
 
     async def call(self, call: ToolCall, /) -> bytes:
         raise NotImplementedError(call)

@@ -47,7 +47,7 @@ async def test_a_server_that_is_gone_offers_nothing_at_once_and_its_process_ends
         assert list(fleet.catalogue.by_server) == ["two"]
         with pytest.raises(UpstreamUnavailable, match="no server 'one'"):
             await call_tool(fleet, "one", "t")
-        await eventually(lambda: retired.status().state is ServerState.DISABLED)
+        await eventually(lambda: retired.status().state is ServerState.STOPPED)
         assert b"content" in await call_tool(fleet, "two", "t")
         assert len(received(tmp_path / "two", "tools/list")) == 1
 

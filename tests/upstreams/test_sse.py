@@ -113,7 +113,7 @@ async def test_a_stream_that_is_refused_is_a_reason(ran: Path, status: int, hint
     with open_web_fixture(_options(ran), transport="sse") as fixture:
         fixture.status = status
         async with open_servers(_config(fixture.url)) as fleet:
-            assert status_of(fleet, "s").state is ServerState.FAILED
+            assert status_of(fleet, "s").state is ServerState.BACKING_OFF
             assert hint in status_of(fleet, "s").reason
 
 

@@ -11,7 +11,6 @@ _MEANINGS: Mapping[tuple[str, ...], str] = {
     ("tenants",): "tenants are made by `remit tenants create`",
     ("data",): "the `data` server is not there",
     ("alerts",): "no alert is ever sent",
-    ("mcp_servers", ANY, "tools", ANY, "retry"): "no call is ever retried",
     ("mcp_servers", ANY, "tools", ANY, "critical"): "nobody is told of a failure",
 }
 """Where it stands, and what its being idle means to whoever wrote it."""

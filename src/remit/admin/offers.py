@@ -1,5 +1,6 @@
 """What is granted and what is offered, compared whenever a server connects (R16)."""
 
+import logging
 from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Protocol
@@ -43,7 +44,10 @@ class Policies(Protocol):
 def compare_offer(
     declaration: Declaration, server: str, tools: Iterable[str]
 ) -> tuple[Finding, ...]:
-    """Give what is granted of *server* and not among *tools*, and what of these nobody may use."""
+    """Give what is granted of *server* and not among *tools*, and what of these nobody may use.
+
+    Among them are prompts and resources, as policy names them.
+    """
     found = lint(declaration, {server: frozenset(tools)})
     return tuple(finding for finding in found if finding.code in _ABOUT_OFFERS)
 
@@ -57,14 +61,15 @@ async def report_offers(catalogues: Catalogues, policies: Policies, tenant: str)
     told: Mapping[str, tuple[ToolId, ...]] = {}
     catalogue = catalogues.catalogue
     while True:
-        for server, ids in catalogue.by_server.items():
+        for server, ids in catalogue.offered.items():
             if told.get(server) != ids:
                 names = [tool.name for tool in ids]
                 # Reading a large policy once more takes a while, in which calls go on.
                 compare = partial(compare_offer, policies.declaration, server, names)
                 for finding in await to_thread.run_sync(compare):
-                    tell = log.info if finding.severity is Severity.INFO else log.warning
-                    tell(
+                    is_meant = finding.severity is Severity.INFO
+                    log.log(
+                        logging.INFO if is_meant else logging.WARNING,
                         "grants and offer differ",
                         tenant=tenant,
                         server=server,
@@ -72,5 +77,5 @@ async def report_offers(catalogues: Catalogues, policies: Policies, tenant: str)
                         rule=finding.path,
                         problem=finding.message,
                     )
-        told = catalogue.by_server
+        told = catalogue.offered
         catalogue = await catalogues.changed(catalogue.version)

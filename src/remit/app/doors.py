@@ -1,16 +1,22 @@
 """The doors of an open gateway."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import version
+from pathlib import Path
 
 from remit.admin.change_record import ChangeRecord
 from remit.admin.editor import Editor
 from remit.admin.secret_files import session_key
+from remit.app.checkup import examine_gateway
+from remit.app.collector import Collector
 from remit.app.gateway import Gateway
 from remit.app.tenants import ServedTenant, ServedTenants
+from remit.app.workers import SharedMeasures
 from remit.doors.addresses import Addresses
 from remit.doors.api.needs import Services
 from remit.doors.api.tenant import GatewayTenant
@@ -23,7 +29,10 @@ from remit.doors.mcp.mirrored import MirroredArguments
 from remit.doors.mcp.protocol import McpDoor
 from remit.doors.mcp.sessions import Sessions
 from remit.doors.mcp.tenants import TenantDoor
+from remit.doors.metrics import Metrics
 from remit.doors.oauth import ProtectedResources
+from remit.doors.refusals import Refusals
+from remit.upstreams.background import open_background
 
 
 def build_door(gateway: Gateway, served: ServedTenant) -> McpDoor:
@@ -35,6 +44,7 @@ def build_door(gateway: Gateway, served: ServedTenant) -> McpDoor:
             served.listing,
             [CatalogueChanges(served.fleet), gateway.authenticate, served.policy],
         ),
+        updates=served.fleet,
         info=ServerInfo(name="remit", version=version("remit"), title="remit"),
         explains=served.policy.explains_denials,
     )
@@ -52,39 +62,45 @@ class HttpDoors:
     stop: Callable[[], None]
 
 
-def build_http_doors(gateway: Gateway, *, loopback: bool) -> HttpDoors:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Which of the workers of a port a process is.
+
+    Attributes:
+        folder: Where they leave for each other what they measured.
+    """
+
+    number: int
+    folder: Path
+
+
+def build_http_doors(gateway: Gateway, *, loopback: bool, place: Place | None = None) -> HttpDoors:
     """Return everything that is served on the one port.
 
     Args:
         gateway: Open, and kept open while the application serves.
         loopback: Whether only this machine can reach the port.
+        place: Among the workers, if there are several.
 
     Raises:
         StartupError: The key that seals session ids cannot be made.
     """
     policy = gateway.home.policy
-    guard = Guard(loopback=loopback, http=lambda: policy.declaration.http)
+    guard, refusals = Guard(loopback=loopback, http=lambda: policy.declaration.http), Refusals()
     resources = ProtectedResources(
         lambda: policy.declaration.issuers, Addresses(lambda: policy.declaration.http)
     )
 
-    def door_of(tenant: str) -> TenantDoor | None:
-        served = gateway.tenants.find(tenant)
-        if served is None:
-            return None
-        return TenantDoor(
-            uuid=served.tenant.uuid,
-            door=build_door(gateway, served),
-            mirrored=MirroredArguments(served.listing, served.directory),
-        )
-
     endpoint = McpEndpoint(
-        doors=door_of,
+        doors=partial(_door_of, gateway),
         authenticate=gateway.authenticate,
         sessions=Sessions(session_key(gateway.installation.settings.state / "session.key")),
         guard=guard,
         resources=resources,
+        refusals=refusals,
     )
+    collector = Collector(gateway, refusals, worker="1" if place is None else str(place.number))
+    shared = place and SharedMeasures(collector.collect, place.folder, str(place.number))
     # FastAPI is imported where it is served, since no other command has any use for it.
     from remit.doors.api.application import build_api  # noqa: PLC0415 - see above
 
@@ -94,15 +110,41 @@ def build_http_doors(gateway: Gateway, *, loopback: bool) -> HttpDoors:
         statuses=gateway.tenants.statuses,
         guard=guard,
         resources=resources,
-        lifespan=endpoint.running,
+        lifespan=partial(_lifespan, endpoint, shared),
         api=build_api(
             _api_services(gateway),
             authenticate=gateway.authenticate,
             guard=guard,
             resources=resources,
+            refusals=refusals,
+        ),
+        metrics=Metrics(
+            collector.collect if shared is None else shared.collect,
+            gateway.authenticate,
+            loopback=loopback,
+            http=lambda: policy.declaration.http,
         ),
     )
     return HttpDoors(app=app, stop=endpoint.stop)
+
+
+def _door_of(gateway: Gateway, tenant: str) -> TenantDoor | None:
+    served = gateway.tenants.find(tenant)
+    if served is None:
+        return None
+    return TenantDoor(
+        uuid=served.tenant.uuid,
+        door=build_door(gateway, served),
+        mirrored=MirroredArguments(served.listing, served.directory),
+    )
+
+
+@asynccontextmanager
+async def _lifespan(endpoint: McpEndpoint, shared: SharedMeasures | None) -> AsyncGenerator[None]:
+    async with endpoint.running(), open_background() as tasks:
+        if shared is not None:
+            tasks.start_soon(shared.keep_written)
+        yield
 
 
 def _api_services(gateway: Gateway) -> Services:
@@ -120,6 +162,7 @@ def _api_services(gateway: Gateway) -> Services:
         ),
         audit=gateway.audit,
         changes=ChangeRecord(gateway.audit),
+        examine=lambda tenant, whole: examine_gateway(gateway, tenant, whole=whole),
         forget=gateway.authenticate.forget,
         now=lambda: datetime.now(UTC),
     )

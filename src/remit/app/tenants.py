@@ -8,7 +8,7 @@ which are asked with the tenant's name.
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -19,6 +19,7 @@ from anyio.abc import TaskGroup, TaskStatus
 from remit.admin.known_servers import unclaimed_package
 from remit.admin.offers import report_offers
 from remit.admin.revisions import Follower, newest_usable
+from remit.admin.secret_files import session_key
 from remit.app.bundled import builtins_in
 from remit.app.installation import Installation
 from remit.calls.authorize import Authorizer
@@ -27,10 +28,13 @@ from remit.calls.inforce import PolicyInForce
 from remit.calls.invoke import Invoker
 from remit.calls.limit import Allowances, Limiter
 from remit.calls.listing import Listing
-from remit.calls.pipeline import Pipeline
+from remit.calls.pipeline import Calls, Pipeline
 from remit.calls.record import AuditLog, Recorder
+from remit.calls.states import States
+from remit.calls.tally import Tally
 from remit.calls.validate import Validator
 from remit.errors import StorageUnavailable
+from remit.model.contents import Item
 from remit.model.declaration import Declaration
 from remit.model.grants import JwtIssuer
 from remit.model.principals import DEFAULT_TENANT
@@ -43,6 +47,9 @@ from remit.upstreams.fleet import Fleet, open_fleet
 
 log = structlog.get_logger(__name__)
 
+MOST_REMEMBERED = 1024
+"""Bytes of a name that is remembered over a restart."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServedTenant:
@@ -53,8 +60,9 @@ class ServedTenant:
     fleet: Fleet
     directory: Directory
     listing: Listing
-    pipeline: Pipeline
+    pipeline: Calls
     follower: Follower
+    tally: Tally
 
 
 class ServedTenants:
@@ -71,11 +79,23 @@ class ServedTenants:
         audit: AuditLog,
         allowances: Allowances,
         tasks: TaskGroup,
+        around: Callable[[Pipeline], Calls],
     ) -> None:
+        """Serve nobody yet.
+
+        Args:
+            installation: Where everything is declared and stored.
+            audit: Where events go.
+            allowances: Where calls are counted.
+            tasks: Owns what runs for a tenant.
+            around: Puts spans around a pipeline, or nothing.
+        """
+        self._around = around
         self._installation = installation
         self._audit = audit
         self._allowances = allowances
         self._tasks = tasks
+        self._states = States(session_key(installation.settings.state / "session.key"))
         self._by_name: dict[str, ServedTenant] = {}
         self._names: dict[str, str] = {}
         self._bound: dict[str, tuple[Sequence[JwtIssuer], Sequence[JwtIssuer]]] = {}
@@ -147,15 +167,19 @@ class ServedTenants:
     async def _assemble(self, tenant: Tenant, policy: PolicyInForce, fleet: Fleet) -> ServedTenant:
         installation = self._installation
         seen = [tool.id for tool in await installation.seen.all_tools(tenant.name)]
-        directory = Directory(fleet, policy, seen)
+        directory, tally = Directory(fleet, policy, seen), Tally()
+        record = Recorder(
+            self._audit,
+            revision=lambda: policy.revision,
+            body_cap=policy.body_cap,
+            tally=tally,
+        )
         pipeline = Pipeline(
             authorize=Authorizer(directory, policy),
-            validate=Validator(fleet, _Servers(policy, fleet)),
+            validate=Validator(fleet, _Servers(policy, fleet), self._states),
             limit=Limiter(policy, self._allowances),
-            record=Recorder(
-                self._audit, revision=lambda: policy.revision, body_cap=policy.body_cap
-            ),
-            invoke=Invoker(fleet),
+            record=record,
+            invoke=Invoker(fleet, record, self._states),
         )
         return ServedTenant(
             tenant=tenant,
@@ -163,7 +187,7 @@ class ServedTenants:
             fleet=fleet,
             directory=directory,
             listing=Listing(directory=directory, catalogues=fleet, policies=policy, statuses=fleet),
-            pipeline=pipeline,
+            pipeline=self._around(pipeline),
             follower=Follower(
                 installation.revisions,
                 policy,
@@ -171,6 +195,7 @@ class ServedTenants:
                 tenant=tenant.name,
                 then=self._collect_issuers,
             ),
+            tally=tally,
         )
 
     def _collect_issuers(self) -> None:
@@ -207,22 +232,30 @@ class _Servers:
 
 def _why(status: ServerStatus) -> str:
     if status.reason:
-        return f"server {status.name!r} is {status.state.value}: {status.reason}"
-    return f"server {status.name!r} is {status.state.value} and does not offer it"
+        return f"server {status.name!r} is {status.state.in_words}: {status.reason}"
+    return f"server {status.name!r} is {status.state.in_words} and does not offer it"
 
 
 async def _remember_tools(fleet: Fleet, seen: SeenTools, tenant: str) -> None:
     stored: dict[str, tuple[ToolId, ...]] = {}
     catalogue: Catalogue = fleet.catalogue
     while True:
-        for server, ids in catalogue.by_server.items():
+        for server, ids in catalogue.offered.items():
             if stored.get(server) != ids:
                 stored[server] = ids
-                await _remember(seen, tenant, server, [catalogue.tools[tool] for tool in ids])
+                await _remember(seen, tenant, server, _entries(catalogue, ids))
         catalogue = await fleet.changed(catalogue.version)
 
 
-async def _remember(seen: SeenTools, tenant: str, server: str, tools: Sequence[Tool]) -> None:
+def _entries(catalogue: Catalogue, ids: Sequence[ToolId]) -> list[Tool | Item]:
+    """Return what is to be remembered; no longer URI than every database takes as a key."""
+    kept = [one for one in ids if len(one.name.encode()) <= MOST_REMEMBERED]
+    return [catalogue.tools.get(one) or catalogue.items[one] for one in kept]
+
+
+async def _remember(
+    seen: SeenTools, tenant: str, server: str, tools: Sequence[Tool | Item]
+) -> None:
     try:
         await seen.replace(tenant, server, tools, datetime.now(UTC))
     except StorageUnavailable as error:

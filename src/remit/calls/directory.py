@@ -1,14 +1,16 @@
-"""Which tool a name means, for everything that is known: offered now, or declared (R1, R2)."""
+"""Which tool, prompt or resource a name means, for all that is offered now or declared (R1, R2)."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable
 from typing import Final, Protocol
 
+from remit.model.contents import Kind, kind_of, own_name
 from remit.model.declaration import Declaration
 from remit.model.tools import ToolId
 from remit.policy.snapshot import PolicySnapshot, governed_tools
 from remit.upstreams.catalogue import Catalogue
 from remit.upstreams.names import Names
+from remit.upstreams.uris import Uris
 
 MOST_GONE: Final = 1000
 """Tools of one server that it no longer offers; beyond it they are forgotten."""
@@ -56,7 +58,7 @@ def declared_tools(declaration: Declaration) -> frozenset[ToolId]:
 
 
 class Directory:
-    """The one naming table, rebuilt when the catalogue or the declaration changes.
+    """The one naming table for each kind, rebuilt when the catalogue or the declaration changes.
 
     Declared tools are in it too, so that a name keeps its meaning while its server is away and
     `explain` can decide before a server was ever seen.
@@ -70,27 +72,90 @@ class Directory:
         self._known = set(seen)
         self._built_from: tuple[Catalogue, Declaration] | None = None
         self._names = Names.build(())
+        self._prompts = Names.build(())
+        self._uris = Uris.build(())
 
     @property
     def names(self) -> Names:
-        """The table for what is known now."""
-        catalogue, declaration = self._catalogues.catalogue, self._policies.declaration
-        built = self._built_from
-        if built is None or built[0] is not catalogue or built[1] is not declaration:
-            self._known |= catalogue.tools.keys()
-            self._forget(catalogue)
-            self._names = Names.build(self._known | declared_tools(declaration))
-            self._built_from = (catalogue, declaration)
+        """The table of tools, for what is known now."""
+        self._refresh()
         return self._names
 
     @property
+    def prompts(self) -> Names:
+        """The table of prompts, in which each is the pair of its server and its own name."""
+        self._refresh()
+        return self._prompts
+
+    @property
+    def uris(self) -> Uris:
+        """The table of resources and their templates."""
+        self._refresh()
+        return self._uris
+
+    def find(self, kind: Kind, name: str, scope: str | None) -> tuple[ToolId, ...]:
+        """Return everything of that kind that *name* may mean, as policy knows it.
+
+        Args:
+            kind: What is asked for.
+            name: As a caller spelled it; the URI of a resource.
+            scope: The server of the endpoint, or None on the endpoint of all servers.
+        """
+        match kind:
+            case Kind.TOOL:
+                return self.names.find(name, scope)
+            case Kind.PROMPT:
+                found = self.prompts.find(name, scope)
+                return tuple(Kind.PROMPT.id(prompt.server, prompt.name) for prompt in found)
+            case Kind.RESOURCE:
+                return self.uris.find(name, scope, self._policies.declaration.servers)
+
+    def published(self, item: ToolId, scope: str | None) -> str:
+        """Return what *item*, of any kind, is called on the endpoint of *scope* (R2).
+
+        Raises:
+            KeyError: It is a tool or a prompt that is not known.
+        """
+        kind = kind_of(item.name)
+        if kind is Kind.RESOURCE:
+            return self.uris.published(item) if scope is None else own_name(item)
+        names = self.names if kind is Kind.TOOL else self.prompts
+        named = ToolId(item.server, own_name(item))
+        return names.published(named) if scope is None else names.local(named)
+
+    def with_resources(self, uri: str) -> tuple[ToolId, ...]:
+        """Return what *uri* would be on each server that has resources, listed or not."""
+        contents = self._catalogues.catalogue.contents
+        return tuple(
+            Kind.RESOURCE.id(server, uri) for server in contents if contents[server].has_resources
+        )
+
+    def _refresh(self) -> None:
+        catalogue, declaration = self._catalogues.catalogue, self._policies.declaration
+        built = self._built_from
+        if built is None or built[0] is not catalogue or built[1] is not declaration:
+            self._known |= catalogue.tools.keys() | catalogue.items.keys()
+            self._forget(catalogue)
+            by_kind: dict[Kind, set[ToolId]] = {kind: set() for kind in Kind}
+            for item in self._known | declared_tools(declaration):
+                by_kind[kind_of(item.name)].add(item)
+            self._names = Names.build(by_kind[Kind.TOOL])
+            self._prompts = Names.build(
+                ToolId(item.server, own_name(item)) for item in by_kind[Kind.PROMPT]
+            )
+            self._uris = Uris.build(by_kind[Kind.RESOURCE])
+            self._built_from = (catalogue, declaration)
+
+    @property
     def known(self) -> Collection[ToolId]:
-        """Every tool that is offered, or was ever seen."""
-        return frozenset(self._known | self._catalogues.catalogue.tools.keys())
+        """Everything of every kind that is offered, or was ever seen."""
+        catalogue = self._catalogues.catalogue
+        return frozenset(self._known | catalogue.tools.keys() | catalogue.items.keys())
 
     def _forget(self, catalogue: Catalogue) -> None:
         """Bound what a server that keeps renaming its tools leaves behind."""
-        gone = Counter(tool.server for tool in self._known - catalogue.tools.keys())
+        offered = catalogue.tools.keys() | catalogue.items.keys()
+        gone = Counter(tool.server for tool in self._known - offered)
         full = {name for name in catalogue.by_server if gone[name] > MOST_GONE}
         if full:
-            self._known = {t for t in self._known if t.server not in full or t in catalogue.tools}
+            self._known = {t for t in self._known if t.server not in full or t in offered}

@@ -1,14 +1,38 @@
-"""From a recorded call to its outcome: the upstream runs it within its time limit."""
+"""From a recorded call to its outcome: the upstream runs it within its time limit.
+
+attempt ──answer──▶ Outcome
+   │
+   └─failure─▶ transient, and it never left or may be repeated, and there is time ─▶ recorded,
+          a pause, attempt again, three in all (R23)
+          └─▶ anything else: the failure
+"""
 
 import re
 import time
-from typing import Protocol
+from typing import Final, Protocol
 
+import anyio
 import msgspec
+import structlog
 
-from remit.model.calls import Outcome, OutcomeKind, RecordedCall
+from remit.calls.states import States
+from remit.errors import AuditUnavailable, UpstreamError
+from remit.model.calls import Outcome, OutcomeKind, RecordedCall, ValidCall
+from remit.model.contents import Kind
+from remit.model.conversation import Extras
 from remit.model.principals import Principal
-from remit.model.tools import ToolId
+from remit.model.tools import Hints, Tool, ToolId
+
+log = structlog.get_logger(__name__)
+
+MOST_ATTEMPTS: Final = 3
+"""Of one call, the first included (R23)."""
+
+PAUSE: Final = 1.0
+"""Seconds between two attempts (R23)."""
+
+KEY: Final = "remit/idempotencyKey"
+"""What a caller puts into `_meta` with a text of its own, to say that repeating does no harm."""
 
 
 class Upstreams(Protocol):
@@ -22,11 +46,25 @@ class Upstreams(Protocol):
         meta: bytes,
         principal: Principal,
         timeout: float,  # noqa: ASYNC109 - the port states the limit, its adapter keeps it
+        method: str,
+        extras: Extras | None = None,
     ) -> bytes:
-        """Run *tool* and return its `result` as raw JSON, as the server sent it.
+        """Ask *method* about *tool*, and return the `result` as raw JSON, as the server sent it.
 
         Raises:
             UpstreamError: The server failed, or did not answer within *timeout* seconds.
+        """
+        ...
+
+
+class AttemptRecord(Protocol):
+    """The record of attempts that failed."""
+
+    async def attempted(self, call: RecordedCall, failure: UpstreamError, number: int) -> None:
+        """Record an attempt after which another one will be made.
+
+        Raises:
+            AuditUnavailable: Then that one must not be made.
         """
         ...
 
@@ -52,10 +90,27 @@ def is_tool_error(result: bytes) -> bool:
 
 
 class Invoker:
-    """Hands the call to its upstream and times it."""
+    """Hands the call to its upstream, again where that is safe, and times it.
 
-    def __init__(self, upstreams: Upstreams) -> None:
+    Args:
+        upstreams: The servers behind us.
+        attempts: Where attempts that failed are recorded.
+        states: Seals what a caller keeps for the server between two rounds.
+        pause: Seconds between two attempts, unless the server asks for more.
+    """
+
+    def __init__(
+        self,
+        upstreams: Upstreams,
+        attempts: AttemptRecord,
+        states: States,
+        *,
+        pause: float = PAUSE,
+    ) -> None:
         self._upstreams = upstreams
+        self._attempts = attempts
+        self._states = states
+        self._pause = pause
 
     async def __call__(self, recorded: RecordedCall) -> Outcome:
         """Return how the call ended.
@@ -64,17 +119,87 @@ class Invoker:
             UpstreamError: The server failed, or did not answer in time.
         """
         valid = recorded.valid
-        call = valid.call
         started = time.perf_counter()
-        result = await self._upstreams.invoke(
-            valid.tool.id,
-            arguments=call.arguments,
-            meta=call.meta,
-            principal=call.principal,
-            timeout=valid.timeout,
-        )
+        try:
+            result = await self._attempt(valid, valid.timeout)
+        except UpstreamError as failure:
+            result = await self._repeat(recorded, failure, started + valid.timeout)
+        result = self._states.sealed(result, valid.authorized)
         return Outcome(
             kind=OutcomeKind.TOOL_ERROR if is_tool_error(result) else OutcomeKind.OK,
             result=result,
             ms=(time.perf_counter() - started) * 1000,
         )
+
+    async def _attempt(self, valid: ValidCall, seconds: float) -> bytes:
+        call = valid.call
+        return await self._upstreams.invoke(
+            valid.authorized.tool_id,
+            arguments=call.arguments,
+            meta=call.meta,
+            principal=call.principal,
+            timeout=seconds,
+            extras=valid.extras,
+            method=call.method,
+        )
+
+    async def _repeat(self, recorded: RecordedCall, failure: UpstreamError, until: float) -> bytes:
+        """Make the attempts that are left after the first.
+
+        Raises:
+            UpstreamError: The last one failed, or none is to be made.
+        """
+        valid, made = recorded.valid, 1
+        while made < MOST_ATTEMPTS and _may_repeat(valid, failure):
+            pause = max(self._pause, failure.retry_after or 0.0)
+            if time.perf_counter() + pause >= until or not await self._note(
+                recorded, failure, made
+            ):
+                break
+            await anyio.sleep(pause)
+            made += 1
+            may_have_run = failure.is_outcome_unknown
+            try:
+                return await self._attempt(valid, until - time.perf_counter())
+            except UpstreamError as again:
+                failure = again
+                # That the last attempt never left says nothing of those before it.
+                failure.sent = failure.sent or may_have_run
+        if made > 1:
+            failure.args = (f"{failure}; attempted {made} times",)
+        raise failure
+
+    async def _note(self, recorded: RecordedCall, failure: UpstreamError, number: int) -> bool:
+        """Record an attempt that failed; return whether another one may be made (R29)."""
+        try:
+            await self._attempts.attempted(recorded, failure, number)
+        except AuditUnavailable:
+            log.exception("attempt cannot be recorded", call_id=recorded.event.call_id)
+            return False
+        return True
+
+
+def _may_repeat(valid: ValidCall, failure: UpstreamError) -> bool:
+    """Whether the same request may be sent once more without doing harm (R23)."""
+    if not failure.transient or valid.retry == "never":
+        return False
+    hints = valid.tool.hints if isinstance(valid.tool, Tool) else Hints()
+    return (
+        not failure.sent
+        or valid.retry == "safe"
+        or valid.call.kind is not Kind.TOOL  # whose methods only read
+        or hints.read_only is True
+        or hints.idempotent is True
+        or _has_key(valid.call.meta)
+    )
+
+
+def _has_key(meta: bytes) -> bool:
+    if KEY.encode() not in meta:
+        return False
+    try:
+        decoded = msgspec.json.decode(meta, type=dict[str, msgspec.Raw])
+        key = msgspec.json.decode(decoded.get(KEY, b"null"))
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return False
+    return isinstance(key, str) and bool(key)

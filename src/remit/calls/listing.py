@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from typing import Protocol, cast
 
 from remit.calls.directory import CatalogueSource, Directory, PolicySource
+from remit.calls.item_listing import ItemListing
 from remit.model.principals import Principal
-from remit.model.servers import ServerState, ServerStatus
-from remit.model.tools import Tool, ToolId
+from remit.model.servers import ServerStatus
+from remit.model.tools import Tool, ToolId, estimated_tokens
 from remit.policy.engine import decide
 from remit.policy.reach import named_servers, reaches_any_server
 from remit.policy.snapshot import list_order
@@ -29,6 +30,9 @@ class Listing:
 
     Bytes are kept per (effective tool set, scope, era), so that callers in the same roles share
     them; a new catalogue or policy starts the cache anew.
+
+    Attributes:
+        items: What there is beside tools.
     """
 
     def __init__(
@@ -43,6 +47,7 @@ class Listing:
         self._catalogues = catalogues
         self._policies = policies
         self._statuses = statuses
+        self.items = ItemListing(directory=directory, catalogues=catalogues, policies=policies)
         self._current: tuple[object, object] | None = None
         self._views: dict[tuple[Principal, str | None], tuple[Tool, ...]] = {}
         self._bytes: dict[tuple[tuple[Tool, ...], str | None, bool], bytes] = {}
@@ -91,9 +96,9 @@ class Listing:
         return listed
 
     def token_cost(self, tool: Tool, scope: str | None = None) -> int:
-        """Estimate the tokens of one published tool: its UTF-8 bytes over four, rounded up."""
+        """Estimate the tokens of one published tool."""
         entry = published_entry(tool, self.published_name(tool.id, scope), legacy=False)
-        return -(-len(entry) // 4)
+        return estimated_tokens(entry)
 
     def instructions(self, principal: Principal, scope: str | None) -> str:
         """Say what a short or empty list lacks, so that it is never unexplained (R14).
@@ -135,8 +140,7 @@ class Listing:
         if not reaches_any_server(self._policies.snapshot, principal):
             return False
         return any(
-            status.state in (ServerState.STARTING, ServerState.FAILED)
-            and scope in (None, status.name)
+            status.state.may_come and scope in (None, status.name)
             for status in self._statuses.statuses()
         )
 

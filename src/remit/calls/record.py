@@ -1,5 +1,6 @@
 """What happened to a call, as audit events: redacted, capped, never lost (R28, R29)."""
 
+import logging
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Protocol
@@ -9,6 +10,7 @@ import structlog
 
 from remit.calls.ids import new_id
 from remit.calls.redact import recorded, recorded_text
+from remit.calls.tally import Tally
 from remit.errors import AuditUnavailable, BadCall, CallDenied, LimitReached, UpstreamError
 from remit.model.calls import (
     AdmittedCall,
@@ -18,6 +20,7 @@ from remit.model.calls import (
     OutcomeKind,
     RecordedCall,
 )
+from remit.model.contents import Kind, kind_of
 from remit.model.events import AuditEvent, EventKind
 
 log = structlog.get_logger(__name__)
@@ -60,8 +63,13 @@ class Recorder:
         revision: Callable[[], int],
         body_cap: Callable[[], int],
         now: Callable[[], datetime] = utc_now,
+        tally: Tally | None = None,
     ) -> None:
+        """Count into *tally*, or for nobody."""
         self._audit = audit
+        self._tally = Tally() if tally is None else tally
+        self._log: structlog.typing.FilteringBoundLogger = log.bind()
+        self._narrates = self._log.is_enabled_for(logging.INFO)
         self._revision = revision
         self._body_cap = body_cap
         self._now = now
@@ -69,7 +77,7 @@ class Recorder:
     async def refused(self, call: Call, refusal: CallDenied | BadCall) -> None:
         """Record a call that authorization turned away."""
         denied = isinstance(refusal, CallDenied)
-        await self._audit.record(
+        await self._turn_away(
             self._event(
                 call,
                 kind=EventKind.REFUSED,
@@ -89,7 +97,7 @@ class Recorder:
         self, authorized: AuthorizedCall, refusal: BadCall | UpstreamError | LimitReached
     ) -> None:
         """Record an allowed call that never ran: bad arguments, a server away, or too many."""
-        await self._audit.record(
+        await self._turn_away(
             self._authorized(
                 authorized,
                 kind=EventKind.REFUSED,
@@ -109,7 +117,8 @@ class Recorder:
         event = self._authorized(
             valid.authorized, kind=EventKind.INVOKED, outcome=OutcomeKind.UNKNOWN
         )
-        await self._audit.record(event)
+        await self._before(event)
+        self._tally.began(event)
         return RecordedCall(valid=valid, event=event)
 
     async def finished(self, call: RecordedCall, outcome: Outcome) -> None:
@@ -118,9 +127,27 @@ class Recorder:
 
     async def failed(self, call: RecordedCall, failure: UpstreamError) -> None:
         """Record that the upstream failed; if it may have run, the outcome is unknown (R23)."""
-        unknown = failure.sent and failure.code != "INTERNAL_ERROR"
-        kind = OutcomeKind.UNKNOWN if unknown else OutcomeKind.ERROR
-        await self._end(call, kind, code=failure.code, error=str(failure))
+        await self._end(call, _outcome_of(failure), code=failure.code, error=str(failure))
+
+    async def attempted(self, call: RecordedCall, failure: UpstreamError, number: int) -> None:
+        """Record that attempt *number*, counted from 1, failed and another one will be made (R23).
+
+        Raises:
+            AuditUnavailable: Then the other one must not be made.
+        """
+        now = self._now()
+        event = msgspec.structs.replace(
+            call.event,
+            id=new_id(),
+            kind=EventKind.ATTEMPTED,
+            time=now,
+            outcome=_outcome_of(failure).value,
+            code=failure.code,
+            ms=_ms_between(call.valid.call.started, now),
+            error=recorded_text(f"attempt {number}: {failure}", MOST_ERROR),
+        )
+        await self._audit.record(event)
+        self._tally.retries[event.server] += 1
 
     async def abandoned(self, call: RecordedCall) -> None:
         """Record that the caller went away before the upstream answered."""
@@ -151,10 +178,43 @@ class Recorder:
         )
         await self._after(event)
 
-    async def _after(self, event: AuditEvent) -> None:
+    async def _turn_away(self, event: AuditEvent) -> None:
+        await self._before(event)
+        self._ended(event)
+
+    def _ended(self, event: AuditEvent) -> None:
+        self._tally.ended(event)
+        if self._narrates:
+            self._narrate(event)
+
+    def _narrate(self, event: AuditEvent) -> None:
+        about = {
+            "call_id": event.call_id,
+            "tenant": event.tenant,
+            "principal": event.principal,
+            "server": event.server,
+            "tool": event.tool,
+            "code": event.code,
+            "ms": round(event.ms, 3),
+        }
+        if event.decision == "deny":
+            self._log.info("call denied", layer=event.layer, rule=event.rule, **about)
+        else:
+            self._log.info("call ended", outcome=event.outcome, **about)
+
+    async def _before(self, event: AuditEvent) -> None:
         try:
             await self._audit.record(event)
         except AuditUnavailable:
+            self._tally.unrecorded += 1
+            raise
+
+    async def _after(self, event: AuditEvent) -> None:
+        self._ended(event)
+        try:
+            await self._audit.record(event)
+        except AuditUnavailable:
+            self._tally.unrecorded += 1
             log.exception("outcome cannot be recorded", call_id=event.call_id)
 
     def _authorized(
@@ -171,7 +231,7 @@ class Recorder:
             authorized.call,
             kind=kind,
             server=authorized.tool_id.server,
-            tool=authorized.tool_id.name,
+            tool=_name_of(authorized.tool_id.name),
             decision="allow",
             layer=decision.layer.value,
             rule=decision.rule,
@@ -221,6 +281,10 @@ class Recorder:
         )
 
 
+def _outcome_of(failure: UpstreamError) -> OutcomeKind:
+    return OutcomeKind.UNKNOWN if failure.is_outcome_unknown else OutcomeKind.ERROR
+
+
 def _ms_between(start: datetime, end: datetime) -> float:
     return (end - start).total_seconds() * 1000
 
@@ -240,5 +304,11 @@ def _server_of(call: Call, refusal: CallDenied | BadCall) -> str:
 def _tool_of(call: Call, refusal: CallDenied | BadCall) -> str:
     """Return the tool that was meant; a name that means none can be anything, a secret too."""
     if isinstance(refusal, CallDenied) and refusal.layer:
-        return refusal.tool
-    return recorded_text(call.requested, MOST_NAME)
+        return _name_of(refusal.tool)
+    kind = "" if call.kind is Kind.TOOL else f"{call.kind.value}:"
+    return recorded_text(kind + call.requested, MOST_NAME)
+
+
+def _name_of(name: str) -> str:
+    """Return a name that means something; a URI is the caller's own text all the same."""
+    return recorded_text(name, MOST_NAME) if kind_of(name) is Kind.RESOURCE else name

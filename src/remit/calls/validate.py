@@ -10,8 +10,11 @@ import structlog
 
 from remit.calls.directory import CatalogueSource
 from remit.calls.schema_cost import evaluations
+from remit.calls.states import States
 from remit.errors import BadCall, UpstreamUnavailable
 from remit.model.calls import AuthorizedCall, ValidCall
+from remit.model.contents import Item, Kind
+from remit.model.conversation import Extras
 from remit.model.servers import ServerConfig
 from remit.model.tools import Tool
 
@@ -50,7 +53,8 @@ class ServerSource(Protocol):
 class Validator:
     """Checks arguments against input schemas, each compiled once."""
 
-    def __init__(self, catalogues: CatalogueSource, servers: ServerSource) -> None:
+    def __init__(self, catalogues: CatalogueSource, servers: ServerSource, states: States) -> None:
+        self._states = states
         self._catalogues = catalogues
         self._servers = servers
         self._compiled: dict[bytes, jsonschema_rs.Validator | None] = {}
@@ -59,18 +63,40 @@ class Validator:
         """Return the call with its tool and time limit.
 
         Raises:
-            BadCall: The arguments do not fit; the text names the fields, never their values.
+            BadCall: The arguments do not fit; the text names the fields, never their values. Or
+                the state of an earlier round is not of this call.
             UpstreamUnavailable: The tool is allowed, but its server does not offer it now.
         """
         tool_id = authorized.tool_id
-        tool = self._catalogues.catalogue.tools.get(tool_id)
+        catalogue = self._catalogues.catalogue
+        kind = authorized.call.kind
+        tool = (catalogue.tools if kind is Kind.TOOL else catalogue.items).get(tool_id)
         config = self._servers.server(tool_id.server)
-        if tool is None or config is None:
+        is_there = tool is not None or (
+            kind is Kind.RESOURCE and tool_id.server in catalogue.by_server
+        )
+        if not is_there or config is None:
             raise UpstreamUnavailable(
                 f"{tool_id} is not available now: {self._servers.why_absent(tool_id.server)}"
             )
-        self._check(tool, authorized.call.arguments)
-        return ValidCall(authorized=authorized, tool=tool, timeout=config.timeout_of(tool_id.name))
+        if isinstance(tool, Tool):
+            self._check(tool, authorized.call.arguments)
+        elif tool is not None and authorized.call.method == "prompts/get":
+            _check_prompt(tool, authorized.call.arguments)
+        return ValidCall(
+            authorized=authorized,
+            tool=tool,
+            timeout=config.timeout_of(tool_id.name),
+            retry=config.retry_of(tool_id.name),
+            extras=self._opened(authorized),
+        )
+
+    def _opened(self, authorized: AuthorizedCall) -> Extras | None:
+        extras = authorized.call.extras
+        if extras is None or not extras.state:
+            return extras
+        state = self._states.open(extras.state, authorized)
+        return msgspec.structs.replace(extras, state=state)
 
     def _check(self, tool: Tool, arguments: bytes) -> None:
         decoded = _decode(arguments)
@@ -90,6 +116,17 @@ class Validator:
                 self._compiled.clear()
             self._compiled[source] = _compile(tool)
         return self._compiled[source]
+
+
+def _check_prompt(prompt: Item, arguments: bytes) -> None:
+    """Refuse arguments that no prompt can have, or that lack one that this prompt requires."""
+    given = _decode(arguments)
+    wrong = [repr(name[:LONGEST_NAME]) for name in given if not isinstance(given[name], str)]
+    if wrong:
+        raise BadCall(f"arguments of a prompt are texts: {', '.join(wrong[:MOST_ERRORS])}")
+    missing = [repr(name[:LONGEST_NAME]) for name in prompt.required if name not in given]
+    if missing:
+        raise BadCall(f"required arguments are missing: {', '.join(missing[:MOST_ERRORS])}")
 
 
 def _compile(tool: Tool) -> jsonschema_rs.Validator | None:

@@ -53,7 +53,7 @@ def check(
     """
     settings = Settings.read(config, tenant=tenant)
     try:
-        loaded = _loaded(settings)
+        loaded = loaded_of(settings)
         asked = run(lambda: _ask(loaded.declaration, settings)) if connect else _Asked()
         now = datetime.now(UTC)
         kept = run(lambda: _look_at_state(settings, now))
@@ -73,8 +73,12 @@ def check(
         raise typer.Exit(EXIT_NO)
 
 
-def _loaded(settings: Settings) -> Loaded:
-    """Return the file, or what is in force for a tenant that has none."""
+def loaded_of(settings: Settings) -> Loaded:
+    """Return the file, or what is in force for a tenant that has none.
+
+    Raises:
+        DeclarationError: It is wrong.
+    """
     if settings.tenant == DEFAULT_TENANT:
         return load_declaration(settings.config)
     found = run(lambda: _in_force(settings))
@@ -111,7 +115,7 @@ async def _ask(declaration: Declaration, settings: Settings) -> _Asked:
             return _Asked(
                 offered={
                     server: frozenset(tool.name for tool in ids)
-                    for server, ids in fleet.catalogue.by_server.items()
+                    for server, ids in fleet.catalogue.offered.items()
                 },
                 statuses=fleet.statuses(),
             )
@@ -158,7 +162,7 @@ def _told_by(status: ServerStatus, loaded: Loaded) -> Iterator[Problem]:
     if is_absent(status, loaded.declaration):
         yield Problem(
             code="server-absent",
-            message=f"server {status.name!r} {status.state.value}: {status.reason}",
+            message=f"server {status.name!r} is {status.state.in_words}: {status.reason}",
             remedy="repair its entry, or say `enabled: false`",
             file=loaded.file,
             line=line,

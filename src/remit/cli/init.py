@@ -28,7 +28,7 @@ from remit.cli.output import (
     run,
 )
 from remit.errors import DeclarationError, StartupError
-from remit.model.servers import ServerState, ServerStatus
+from remit.model.servers import ServerStatus
 from remit.model.tools import Hints
 from remit.settings import Settings
 from remit.upstreams.fleet import open_fleet
@@ -165,31 +165,27 @@ async def _ask(imported: Imported, folder: Path) -> _Asked:
         ) as fleet:
             await fleet.settled()
             statuses = {status.name: status for status in fleet.statuses()}
-            offers = {
-                name: {
-                    tool.id.name: tool.hints
-                    for tool in fleet.catalogue.tools.values()
-                    if tool.id.server == name
-                }
-                for name, status in statuses.items()
-                if status.state is ServerState.READY
-            }
-    return _Asked(offers=offers, notes=_absent(imported, statuses))
+            catalogue = fleet.catalogue
+    offers = {
+        server: {tool.name: catalogue.tools[tool].hints for tool in tools}
+        for server, tools in catalogue.by_server.items()
+    }
+    return _Asked(offers=offers, notes=_absent(imported, statuses, offers))
 
 
-def _absent(imported: Imported, statuses: Mapping[str, ServerStatus]) -> list[Note]:
+def _absent(imported: Imported, statuses: Mapping[str, ServerStatus], offers: Offers) -> list[Note]:
     return [
         Note(
             code="careful",
-            message=f"could not be asked: it is {status.state.value}, {status.reason}",
+            message=f"could not be asked: it is {status.state.in_words}, {status.reason}",
             file=server.file,
             line=server.line,
             server=server.was,
             remedy="repair it, and see `remit check --connect`",
         )
         for server in imported.servers
-        if server.config.enabled
-        and (status := statuses[server.name]).state is not ServerState.READY
+        if server.config.enabled and server.name not in offers
+        for status in [statuses[server.name]]
     ]
 
 

@@ -1,7 +1,9 @@
 """`remit serve`: the gateway."""
 
 import sys
+import tempfile
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Annotated
 
 import anyio
@@ -80,11 +82,14 @@ async def _serve_by_workers(
     # alone at first: nobody else may listen there, although our own workers will share it
     with bind(host, port) as alone:
         port = alone.getsockname()[1]
-    with bind(host, port, shared=True, listens=False) as kept:
+    with (
+        bind(host, port, shared=True, listens=False) as kept,
+        tempfile.TemporaryDirectory(prefix="remit-workers-") as folder,
+    ):
         async with open_installation(settings, author="serve", replace=replace) as installation:
             await _check_exposure(installation, host)
             await _make_admin_key(installation)
-        supervisor = Supervisor(worker_command(settings.config, host, port), workers)
+        supervisor = Supervisor(worker_command(settings.config, host, port, Path(folder)), workers)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(supervisor.run)
             await supervisor.all_serve.wait()

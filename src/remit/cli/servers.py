@@ -5,7 +5,7 @@ import typer
 from remit.app.gateway import Gateway
 from remit.cli.output import err
 from remit.model.declaration import Declaration
-from remit.model.servers import ServerState, ServerStatus
+from remit.model.servers import ServerStatus
 
 
 async def settle(gateway: Gateway) -> None:
@@ -16,7 +16,7 @@ async def settle(gateway: Gateway) -> None:
 
 def is_absent(status: ServerStatus, declaration: Declaration) -> bool:
     """Whether a server should be up and is not."""
-    return declaration.servers[status.name].enabled and status.state is not ServerState.READY
+    return declaration.servers[status.name].enabled and not status.state.is_up
 
 
 def print_absent(gateway: Gateway) -> None:
@@ -25,5 +25,6 @@ def print_absent(gateway: Gateway) -> None:
     for status in gateway.home.fleet.statuses():
         if is_absent(status, declaration):
             typer.echo(
-                f"note: server {status.name!r} {status.state.value}: {status.reason}", err=True
+                f"note: server {status.name!r} is {status.state.in_words}: {status.reason}",
+                err=True,
             )

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 import anyio
 from anyio.abc import TaskStatus
 
-from remit.app.doors import build_http_doors
+from remit.app.doors import Place, build_http_doors
 from remit.app.gateway import Gateway
 from remit.doors.server import HttpServer, build_http_server
 from remit.errors import StartupError
@@ -66,10 +66,18 @@ def url_of(listener: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def build_server(gateway: Gateway, listener: socket.socket) -> HttpServer:
-    """Return the HTTP server for *gateway*; whoever runs it owns *listener*."""
+def build_server(
+    gateway: Gateway, listener: socket.socket, place: Place | None = None
+) -> HttpServer:
+    """Return the HTTP server for *gateway*; whoever runs it owns *listener*.
+
+    Args:
+        gateway: Open.
+        listener: Where it will serve.
+        place: Among the workers, if there are several.
+    """
     loopback = is_loopback(listener.getsockname()[0])
-    doors = build_http_doors(gateway, loopback=loopback)
+    doors = build_http_doors(gateway, loopback=loopback, place=place)
     return build_http_server(doors.app, on_stop=doors.stop, grace=GRACE)
 
 

@@ -39,7 +39,7 @@ class Supervisor:
     """The workers of one port.
 
     Args:
-        command: What starts a worker, but for the descriptor of its line.
+        command: What starts a worker, but for its number and the descriptor of its line.
         count: How many there are.
 
     Attributes:
@@ -82,7 +82,7 @@ class Supervisor:
         with ours:
             with theirs:
                 process = await anyio.open_process(
-                    [*self._command, str(theirs.fileno())],
+                    [*self._command, "--number", str(number), "--line", str(theirs.fileno())],
                     stdin=subprocess.DEVNULL,
                     stdout=None,
                     stderr=None,

@@ -11,6 +11,7 @@ import anyio
 import structlog
 import typer
 
+from remit.app.doors import Place
 from remit.app.gateway import open_gateway
 from remit.cli.output import ConfigFlag, run
 from remit.cli.serving import (
@@ -30,36 +31,42 @@ SERVES: Final = b"+"
 """What a worker says to its supervisor once callers can reach it."""
 
 
-def worker_command(config: Path, host: str, port: int) -> Sequence[str]:
-    """Return the command line of a worker, but for the number of its line to the supervisor."""
+def worker_command(config: Path, host: str, port: int, folder: Path) -> Sequence[str]:
+    """Return the command line of a worker, but for its number and its line to the supervisor."""
     # -P: what lies in the current folder is not imported
     where = ("--config", str(config), "--host", host, "--port", str(port))
-    return (sys.executable, "-P", "-m", "remit", COMMAND, *where, "--line")
+    return (sys.executable, "-P", "-m", "remit", COMMAND, *where, "--folder", str(folder))
 
 
 def serve_worker(
+    *,
     host: Annotated[str, typer.Option("--host")],
     port: Annotated[int, typer.Option("--port")],
     line: Annotated[int, typer.Option("--line", help="Descriptor of the line to the supervisor.")],
+    number: Annotated[int, typer.Option("--number", help="Which of the workers it is.")],
+    folder: Annotated[Path, typer.Option("--folder", help="What the workers share.")],
     config: ConfigFlag = None,
 ) -> None:
     """Serve until the supervisor ends, or says so."""
     os.set_inheritable(line, False)
     try:
         with socket.socket(fileno=line) as supervisor:
-            run(lambda: _serve(Settings.read(config), host, port, supervisor))
+            place = Place(number=number, folder=folder)
+            run(lambda: _serve(Settings.read(config), host, port, supervisor, place))
     except KeyboardInterrupt:
         raise typer.Exit(0) from None
 
 
-async def _serve(settings: Settings, host: str, port: int, supervisor: socket.socket) -> None:
+async def _serve(
+    settings: Settings, host: str, port: int, supervisor: socket.socket, place: Place
+) -> None:
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_end_with, supervisor, tasks.cancel_scope)
         async with open_gateway(
             settings, author="serve", development=is_loopback(host), as_stored=True, everyone=True
         ) as gateway:
             with bind(host, port, shared=True) as listener:
-                server = build_server(gateway, listener)
+                server = build_server(gateway, listener, place)
                 await tasks.start(reload_on_hangup, gateway)
                 supervisor.send(SERVES)
                 await serve_until_cancelled(server, listener)

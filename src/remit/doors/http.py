@@ -12,6 +12,8 @@ from remit.doors.asgi import PROBLEM, App, Exchange, Headers, HttpRefusal, Recei
 from remit.doors.credentials import Authenticate, admitted, credential_of
 from remit.doors.guard import Guard
 from remit.doors.mcp.http import PREFIX, McpEndpoint
+from remit.doors.metrics import PATH as METRICS
+from remit.doors.metrics import Metrics
 from remit.doors.oauth import WELL_KNOWN, ProtectedResources
 from remit.errors import RemitError
 from remit.model.principals import Principal
@@ -35,6 +37,7 @@ def create_app(
     resources: ProtectedResources,
     lifespan: Callable[[], AbstractAsyncContextManager[object]],
     api: App | None = None,
+    metrics: Metrics | None = None,
 ) -> "Application":
     """Return the application.
 
@@ -46,9 +49,16 @@ def create_app(
         resources: Tells clients where they get tokens.
         lifespan: Entered before the first request and left after the last; it runs *mcp*.
         api: Serves everything below `/api/`, if anything does.
+        metrics: Serves `/metrics`, if anything does.
     """
     return Application(
-        mcp, _Health(authenticate, statuses), guard, lifespan, resources=resources, api=api
+        mcp,
+        _Health(authenticate, statuses),
+        guard,
+        lifespan,
+        resources=resources,
+        api=api,
+        metrics=metrics,
     )
 
 
@@ -64,6 +74,7 @@ class Application:
         *,
         resources: ProtectedResources,
         api: App | None,
+        metrics: Metrics | None,
     ) -> None:
         self._mcp = mcp
         self._health = health
@@ -71,6 +82,7 @@ class Application:
         self._resources = resources
         self._lifespan = lifespan
         self._api = api
+        self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer over ASGI."""
@@ -130,6 +142,9 @@ class Application:
         elif path == "/readyz":
             _need_get(exchange)
             await self._health.respond(exchange)
+        elif path == METRICS and self._metrics is not None:
+            _need_get(exchange)
+            await self._metrics.respond(exchange)
         else:
             raise HttpRefusal(404, "there is nothing at this path; MCP is at /mcp")
 
@@ -176,7 +191,7 @@ def is_ready(statuses: Sequence[ServerStatus]) -> bool:
 
     A server that failed makes nobody wait, since it is left out and the list says so.
     """
-    wanted = [status for status in statuses if status.state is not ServerState.DISABLED]
+    wanted = [status for status in statuses if status.state is not ServerState.STOPPED]
     return not wanted or any(status.state is not ServerState.STARTING for status in wanted)
 
 

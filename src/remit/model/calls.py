@@ -6,9 +6,12 @@ step does not type-check. They are structs, since every call makes one of each.
 
 from datetime import datetime
 from enum import StrEnum
+from typing import Literal
 
 import msgspec
 
+from remit.model.contents import Item, Kind
+from remit.model.conversation import Extras
 from remit.model.decisions import Decision
 from remit.model.events import AuditEvent
 from remit.model.principals import Principal
@@ -16,24 +19,30 @@ from remit.model.tools import Tool, ToolId
 
 
 class Call(msgspec.Struct, frozen=True, kw_only=True):
-    """A request to run a tool, as a door received it.
+    """A request to run a tool, or to be given a prompt or a resource, as a door received it.
 
     Attributes:
         id: Minted by us; the request id that denials carry (R14).
-        requested: The name as the caller spelled it.
+        kind: What the name is one of.
+        method: What is asked about it.
+        requested: The name as the caller spelled it; the URI of a resource.
         scope: The server of the endpoint that was called, or None on the endpoint of all servers.
         arguments: Raw JSON object, UTF-8, exactly the bytes that would be forwarded.
         meta: Raw JSON of the request's `_meta` as it is to be forwarded, or empty.
         started: When the door received it, aware UTC.
+        extras: What goes with it beside; None for the many with which nothing does.
     """
 
     id: str
     principal: Principal
+    kind: Kind = Kind.TOOL
+    method: str = "tools/call"
     requested: str
     scope: str | None
     arguments: bytes
     meta: bytes = b""
     started: datetime
+    extras: Extras | None = None
 
     def __repr__(self) -> str:
         """Name the call without its bodies."""
@@ -52,13 +61,18 @@ class ValidCall(msgspec.Struct, frozen=True, kw_only=True):
     """An authorized call whose arguments fit the tool's input schema.
 
     Attributes:
-        tool: The tool as its server offers it now.
-        timeout: Seconds the upstream has (R24).
+        tool: The tool as its server offers it now, or the item; None for a resource that is not
+            listed.
+        timeout: Seconds the upstream has, all attempts together (R24).
+        retry: What the declaration says of repeating it; None leaves it to the tool's hints (R23).
+        extras: As the call has them, but with the server's own state in clear.
     """
 
     authorized: AuthorizedCall
-    tool: Tool
+    tool: Tool | Item | None
     timeout: float
+    retry: Literal["never", "safe"] | None = None
+    extras: Extras | None = None
 
     @property
     def call(self) -> Call:

@@ -12,11 +12,19 @@ ADMINISTRATION: Final = "/admin"
 
 
 class EventKind(StrEnum):
-    """What happened to a call. A refused call has one event, one that ran has two."""
+    """What happened to a call. A refused call has one event, one that ran has two.
+
+    Between the two there is one for each attempt that failed and was followed by another.
+    """
 
     REFUSED = "refused"
     INVOKED = "invoked"
+    ATTEMPTED = "attempted"
     FINISHED = "finished"
+
+
+ENDS: Final = (EventKind.REFUSED, EventKind.FINISHED)
+"""The kinds after which nothing more happens to a call."""
 
 
 class AuditEvent(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,7 +33,7 @@ class AuditEvent(msgspec.Struct, frozen=True, kw_only=True):
     A struct, since every call makes two and writes them as JSON.
 
     `finished` and `refused` hold all there is to know of the call; `invoked` has the outcome
-    `unknown`, which stands if the process dies before the end.
+    `unknown`, which stands if the process dies before the end. `attempted` tells of one attempt.
 
     Attributes:
         id: Unique, sorts by time (UUIDv7 text); writing it twice is writing it once.

@@ -99,18 +99,46 @@ class ServerConfig:
         own = settings.timeout if settings is not None else None
         return min(own if own is not None else self.timeout, LONGEST_TIMEOUT)
 
+    def retry_of(self, tool: str) -> Literal["never", "safe"] | None:
+        """Return what the entry says of repeating a call of *tool* that failed (R23)."""
+        settings = self.tools.get(tool)
+        return settings.retry if settings is not None else None
+
 
 class ServerState(StrEnum):
-    """Where a server stands.
+    """Where a server stands; `upstreams/upstream.py` draws how one leads to another.
 
-    starting ──▶ ready ──▶ failed ──▶ starting (after a pause)
-    disabled: by the declaration, or since a variable it needs is missing
+    Attributes:
+        STARTING: The first attempt to connect is being made.
+        READY: Connected, and its tools are known.
+        DEGRADED: Its tools are on offer, but something is amiss: the connection was lost and is
+            being opened anew, or its list could not be read again.
+        BACKING_OFF: It cannot be reached, and is tried again after a pause that grows.
+        QUARANTINED: It failed so often that it is only probed now and then.
+        STOPPED: It is not meant to run, or must not, or cannot as it is declared.
     """
 
     STARTING = "starting"
     READY = "ready"
-    FAILED = "failed"
-    DISABLED = "disabled"
+    DEGRADED = "degraded"
+    BACKING_OFF = "backing_off"
+    QUARANTINED = "quarantined"
+    STOPPED = "stopped"
+
+    @property
+    def is_up(self) -> bool:
+        """Whether its tools are on offer."""
+        return self in (ServerState.READY, ServerState.DEGRADED)
+
+    @property
+    def may_come(self) -> bool:
+        """Whether a server that is not up is still being tried."""
+        return self in (ServerState.STARTING, ServerState.BACKING_OFF, ServerState.QUARANTINED)
+
+    @property
+    def in_words(self) -> str:
+        """For a sentence: `server 'git' is backing off`."""
+        return self.value.replace("_", " ")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +151,9 @@ class ServerTrial:
         tools: Its own names of what it offers.
         notes: What would be left out of its list, or looks odd about it.
         ms: Milliseconds that it took.
+        tokens: What the list of all its tools costs a model, about.
+        memory: Bytes of its process and what that started; None where it has none here.
+        skew: Seconds by which its clock is ahead of ours; None where it tells no time.
     """
 
     reason: str = ""
@@ -130,6 +161,9 @@ class ServerTrial:
     tools: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     ms: float = 0.0
+    tokens: int = 0
+    memory: int | None = None
+    skew: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,6 +176,11 @@ class ServerStatus:
         protocol: The MCP revision spoken with it, or empty.
         stderr_tail: The last output of a child process, at most some KiB.
         notes: What was left out or looked odd, one line each.
+        failures: Attempts that failed and are not forgotten yet; 0 for one that is steady.
+        retry_in: Seconds until the next attempt; None when none is waited for.
+        connections: How many are open or being opened; of a stdio server each is a child process.
+        processes: The ids of its child processes; each leads a group of its own.
+        in_flight: Calls under way, those that wait for their turn included.
     """
 
     name: str
@@ -152,3 +191,13 @@ class ServerStatus:
     protocol: str = ""
     stderr_tail: str = ""
     notes: tuple[str, ...] = ()
+    failures: int = 0
+    retry_in: float | None = None
+    connections: int = 0
+    processes: tuple[int, ...] = ()
+    in_flight: int = 0
+
+    @property
+    def children(self) -> int:
+        """How many child processes run for it."""
+        return self.connections if self.transport is Transport.STDIO else 0

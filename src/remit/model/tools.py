@@ -30,6 +30,11 @@ class ToolId(msgspec.Struct, frozen=True, order=True, gc=False):
         return cls(server, name) if slash and server and name else None
 
 
+def estimated_tokens(listed: bytes) -> int:
+    """Estimate what an entry of a list costs a model: its UTF-8 bytes over four, rounded up."""
+    return -(-len(listed) // 4)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hints:
     """What a server claims about a tool; None where it claims nothing. Hints, never permissions."""

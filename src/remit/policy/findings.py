@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from remit.model.contents import Kind, kind_of
 from remit.model.declaration import Declaration
 from remit.model.tools import ToolId
 
@@ -49,6 +50,17 @@ def tools_known(
     if any(name not in offered for name in servers):
         return None
     return [ToolId(name, tool) for name in servers for tool in offered[name]]
+
+
+def may_be_unlisted(kind: Kind, offered: Iterable[str]) -> bool:
+    """Whether what is not among *offered* may exist all the same.
+
+    Resources need not be listed. Of prompts nothing is known where only tools are: a server that
+    was not asked for more, since only what its package publishes is known of it.
+    """
+    if kind is Kind.PROMPT:
+        return all(kind_of(name) is Kind.TOOL for name in offered)
+    return kind is Kind.RESOURCE
 
 
 def listed(names: list[str]) -> str:

@@ -20,6 +20,7 @@ role-without-callers    info      a role that no key and no agent has
 from collections.abc import Collection, Iterator
 from datetime import datetime
 
+from remit.model.contents import kind_of
 from remit.model.declaration import Declaration
 from remit.model.principals import DEFAULT_TENANT
 from remit.model.roles import Role
@@ -31,6 +32,7 @@ from remit.policy.findings import (
     Severity,
     did_you_mean,
     listed,
+    may_be_unlisted,
     tools_known,
 )
 from remit.policy.grants import ROLE
@@ -155,7 +157,11 @@ def _unknown_tools(role: Role, offered: Offered) -> Iterator[Finding]:
                     path=path,
                     remedy=f"write '{server}/{name}' under 'allow'",
                 )
-            elif server in offered and name not in offered[server]:
+            elif (
+                server in offered
+                and name not in offered[server]
+                and not may_be_unlisted(kind_of(name), offered[server])
+            ):
                 yield Finding(
                     code="unknown-tool",
                     message=f"role {role.name!r} is granted {name!r}, "
@@ -177,7 +183,9 @@ def _idle_patterns(role: Role, declaration: Declaration, offered: Offered) -> It
                 yield _unknown_server(role, server, path, Severity.WARNING, declaration)
             elif (tools := tools_known(server, declaration, offered)) is None:
                 continue
-            elif not any(pattern.matches(tool) for tool in tools):
+            elif not any(pattern.matches(tool) for tool in tools) and not may_be_unlisted(
+                pattern.kind, (tool.name for tool in tools)
+            ):
                 yield Finding(
                     code="pattern-matches-nothing",
                     message=f"{key} {text!r} of role {role.name!r} matches no offered tool",

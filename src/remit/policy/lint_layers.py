@@ -19,7 +19,7 @@ from remit.model.declaration import Declaration
 from remit.model.grants import AgentTypeRule, Grant, ToolsetOptions
 from remit.model.tools import ToolId
 from remit.policy.agent_types import CREW_TOOLS
-from remit.policy.findings import Finding, Offered, did_you_mean, tools_known
+from remit.policy.findings import Finding, Offered, did_you_mean, may_be_unlisted, tools_known
 from remit.policy.grants import EVERYBODY, ROLE
 from remit.policy.patterns import Pattern
 from remit.policy.snapshot import DATA, Domain, domain_of, governed_tools
@@ -188,7 +188,9 @@ def pattern_findings(
         yield _unknown_server(whose, server, path, declaration)
         return
     tools = _known(server, declaration, offered)
-    if tools is not None and not any(pattern.matches(tool) for tool in tools):
+    if tools is None or may_be_unlisted(pattern.kind, (tool.name for tool in tools)):
+        return
+    if not any(pattern.matches(tool) for tool in tools):
         yield Finding(
             code="pattern-matches-nothing",
             message=f"{text!r}, {whose}, matches no tool that is known",

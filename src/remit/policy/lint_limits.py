@@ -15,7 +15,7 @@ from remit.model.limits import Limit
 from remit.model.principals import DEFAULT_TENANT, Principal, PrincipalKind
 from remit.model.tools import ToolId
 from remit.policy.engine import decide
-from remit.policy.findings import Finding, Offered, did_you_mean, tools_known
+from remit.policy.findings import Finding, Offered, did_you_mean, may_be_unlisted, tools_known
 from remit.policy.lint_layers import pattern_findings
 from remit.policy.patterns import Pattern
 from remit.policy.snapshot import Domain, PolicySnapshot, compile_snapshot, domain_of
@@ -68,7 +68,7 @@ def _idle(
 ) -> Iterator[Finding]:
     pattern = Pattern.parse(limit.tool or "*/*")
     known = tools_known(pattern.literal_server, declaration, offered)
-    if known is None:
+    if known is None or may_be_unlisted(pattern.kind, (tool.name for tool in known)):
         return
     met = [tool for tool in known if pattern.matches(tool)]
     holder = Principal(kind=PrincipalKind.ROLE, name=limit.role, roles=(limit.role,))

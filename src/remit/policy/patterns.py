@@ -3,6 +3,10 @@
 A pattern is written in one of two spellings and matched against a tool's name in that spelling:
 `server/tool`, or `mcp__server__tool`. What has neither form names no server and is a load error.
 Matching is greedy and walks the text once for each literal piece, so no pattern is slow.
+
+A prompt and a resource are matched as `server/prompt:NAME` and `server/resource:URI`. The part
+after the pattern's first slash has to fit all of the name then, so that `*/read_*` is not about a
+resource whose URI happens to hold `/read_`.
 """
 
 from collections.abc import Sequence
@@ -10,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from remit.errors import DeclarationError, Problem
+from remit.model.contents import Kind, kind_of
 from remit.model.tools import ToolId
 
 _PREFIX = "mcp__"
@@ -62,12 +67,15 @@ class Pattern:
         literal_server: The server part when it holds no star, which makes an allow an explicit
             grant of that server (R11); else None.
         is_mcp: Whether it is written as `mcp__server__tool`.
+        kind: What it is about where it says so: prompts, or resources; else tools and all else.
     """
 
     text: str
     literal_server: str | None
     is_mcp: bool
+    kind: Kind
     _pieces: tuple[str, ...] = field(repr=False)
+    _name: tuple[str, ...] = field(repr=False)
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -80,12 +88,14 @@ class Pattern:
             raise DeclarationError(
                 [Problem(code="bad-pattern", message=f"{text!r} is no pattern: {why}")]
             )
-        server, _, _ = _parts(text)
+        server, separator, name = _parts(text)
         return cls(
             text=text,
             literal_server=None if "*" in server else server,
             is_mcp=text.startswith(_PREFIX),
+            kind=kind_of(name),
             _pieces=tuple(text.split("*")),
+            _name=tuple(name.split("*")) if separator else ("", ""),
         )
 
     @property
@@ -110,7 +120,9 @@ class Pattern:
 
     def matches(self, tool: ToolId) -> bool:
         """Whether the pattern fits *tool*; letter case matters (R15)."""
-        return _fits(self._pieces, self.spell(tool))
+        if not _fits(self._pieces, self.spell(tool)):
+            return False
+        return kind_of(tool.name) is Kind.TOOL or _fits(self._name, tool.name)
 
     def covers(self, other: "Pattern") -> bool:
         """Whether it surely fits all that *other* fits; False where that is not plain to see.

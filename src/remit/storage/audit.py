@@ -64,6 +64,11 @@ class AuditLog:
         self._some = anyio.Event()
         self._many = anyio.Event()
 
+    @property
+    def backlog(self) -> int:
+        """Bytes in this process's journal that are not in the database yet."""
+        return sum(file.size - file.taken for file in self._journal.files)
+
     async def record(self, event: AuditEvent) -> None:
         """Return when *event* is durable; in microseconds unless durability is `disk`.
 

@@ -149,6 +149,21 @@ async def open_database(url: str, *, patience: float = PATIENCE) -> AsyncGenerat
             await engine.dispose()
 
 
+@asynccontextmanager
+async def open_as_it_is(url: str, *, patience: float = PATIENCE) -> AsyncGenerator[Database]:
+    """Give a database that is there already, without looking at its tables or changing them.
+
+    Raises:
+        StartupError: *url* is none that remit can use.
+    """
+    engine = _engine(_parse(url), patience)
+    try:
+        yield Database(engine)
+    finally:
+        with anyio.CancelScope(shield=True):
+            await engine.dispose()
+
+
 def _parse(url: str) -> URL:
     try:
         parsed = make_url(url)

@@ -12,6 +12,7 @@ from sqlalchemy import (
     ColumnElement,
     Row,
     Select,
+    and_,
     exists,
     func,
     insert,
@@ -24,7 +25,7 @@ from sqlalchemy.exc import StatementError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remit.errors import BadCall
-from remit.model.events import AuditEvent, AuditQuery, EventKind
+from remit.model.events import ENDS, AuditEvent, AuditQuery, EventKind
 from remit.storage.chain import FIELDS, Head, canonical_time, heads_of, row_hash, save_heads
 from remit.storage.dialects import take_turn
 from remit.storage.tables import JsonText, StorableText, audit_events
@@ -200,11 +201,14 @@ async def events_after(
 def _is_last_of_call() -> ColumnElement[bool]:
     later = audit_events.alias("later")
     return or_(
-        audit_events.c.kind != EventKind.INVOKED,
-        ~exists().where(
-            later.c.call_id == audit_events.c.call_id,
-            later.c.tenant == audit_events.c.tenant,
-            later.c.kind != EventKind.INVOKED,
+        audit_events.c.kind.in_(ENDS),
+        and_(
+            audit_events.c.kind == EventKind.INVOKED,
+            ~exists().where(
+                later.c.call_id == audit_events.c.call_id,
+                later.c.tenant == audit_events.c.tenant,
+                later.c.kind.in_(ENDS),
+            ),
         ),
     )
 

@@ -16,7 +16,7 @@ import msgspec
 import structlog
 from sqlalchemy.exc import StatementError
 
-from remit.model.events import AuditEvent, EventKind
+from remit.model.events import ENDS, AuditEvent, EventKind
 from remit.storage.database import Database
 from remit.storage.events import insert_events
 from remit.storage.journal import SUFFIX, Journal, JournalFile, read_lines
@@ -253,7 +253,7 @@ class Intake:
 
 def _told_once(events: list[AuditEvent]) -> list[AuditEvent]:
     """Leave out `invoked` events whose calls ended in the same batch: the end says all they do."""
-    ended = {event.call_id for event in events if event.kind is not EventKind.INVOKED}
+    ended = {event.call_id for event in events if event.kind in ENDS}
     return [
         event
         for event in events

@@ -1,4 +1,4 @@
-"""The tools that each server offered when it was last connected.
+"""The tools, prompts and resources that each server offered when it was last connected.
 
 `explain` and `check` read them, so that they know a server's tools without starting it.
 """
@@ -10,6 +10,7 @@ from typing import Final
 import msgspec
 from sqlalchemy import delete, insert, select
 
+from remit.model.contents import Item, Kind, kind_of
 from remit.model.tools import Hints, Tool, ToolId
 from remit.storage.database import Database
 from remit.storage.dialects import take_turn
@@ -40,8 +41,10 @@ class SeenTools:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def replace(self, tenant: str, server: str, tools: Sequence[Tool], now: datetime) -> None:
-        """Remember *tools* as all that *server* offers."""
+    async def replace(
+        self, tenant: str, server: str, tools: Sequence[Tool | Item], now: datetime
+    ) -> None:
+        """Remember *tools* as all that *server* offers, whatever kind they are of."""
         rows = {
             tool.id.name: {
                 "tenant": tenant,
@@ -64,7 +67,7 @@ class SeenTools:
                 await connection.execute(insert(seen_tools), list(rows.values()))
 
     async def all_tools(self, tenant: str) -> Sequence[Tool]:
-        """Return every tool last seen, by server and name."""
+        """Return everything last seen, by server and name; a prompt or a resource as a tool."""
         query = select(seen_tools).where(seen_tools.c.tenant == tenant)
         async with self._database.reading() as connection:
             rows = (await connection.execute(query)).all()
@@ -73,6 +76,8 @@ class SeenTools:
 
 def _tool(server: str, stored_name: str, text: str) -> Tool:
     wire = text.encode()
+    if kind_of(stored_name) is not Kind.TOOL:
+        return Tool(id=ToolId(server, stored_name), wire=wire)
     try:
         parts = msgspec.json.decode(wire, type=_Wire)
     except msgspec.MsgspecError:

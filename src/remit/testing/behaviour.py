@@ -8,19 +8,18 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from remit.testing.contents import QUIRKS, Contents, FixtureContents
+
 MODERN = "2026-07-28"
 LEGACY = "2025-11-25"
-QUIRKS = "x-fixture"
-"""Key of a tool that says how the fixture treats it; it is not offered."""
 
 _DISCOVERED = {
     "resultType": "complete",
     "supportedVersions": [MODERN],
-    "capabilities": {"tools": {"listChanged": True}},
     "serverInfo": {"name": "fixture", "version": "1"},
     "ttlMs": 0,
     "cacheScope": "private",
@@ -52,6 +51,9 @@ class FixtureOptions:
         version: The revision it chooses in the older handshake.
         streams: Answers with an event stream instead of JSON (http only).
         sessions: Opens a session with the older handshake (http only).
+        contents: Its prompts, resources and templates (see `Contents`). Of a tool, the quirk
+            `updates` lists URIs whose subscribers are told of an update, in each `#part` of what
+            they follow, and `changes` is what is offered of some kinds from then on.
     """
 
     tools: Sequence[str | Mapping[str, Any]]
@@ -67,6 +69,7 @@ class FixtureOptions:
     version: str = LEGACY
     streams: bool = False
     sessions: bool = True
+    contents: Contents = field(default_factory=dict[str, Sequence[Mapping[str, Any]]])
 
 
 class Behaviour:
@@ -86,6 +89,7 @@ class Behaviour:
         self._first = threading.Event()
         self._has_listed = False
         self.list_as = ""
+        self.contents = FixtureContents(options.contents)
 
     def add_tool(self, tool: str | Mapping[str, Any]) -> None:
         """Offer one more tool from now on, without a word."""
@@ -100,6 +104,8 @@ class Behaviour:
         if self.options.touchy and not self._first.is_set() and method != "initialize":
             os._exit(3)
         self._first.set()
+        if method == "notifications/cancelled":
+            self.contents.listening.pop(json.dumps(message["params"].get("requestId")), None)
         if "id" not in message or method is None or method in self.options.silent:
             return None
         params: dict[str, Any] = message.get("params") or {}
@@ -116,13 +122,14 @@ class Behaviour:
     def _dispatch(self, number: str, method: str, params: Mapping[str, Any]) -> bytes | None:
         match method:
             case "server/discover":
-                return _result(number, json.dumps(_DISCOVERED))
+                discovered = _DISCOVERED | {"capabilities": self._capabilities()}
+                return _result(number, json.dumps(discovered))
             case "initialize":
                 return _result(number, json.dumps(self._initialized()))
             case "ping":
                 return _result(number, "{}")
             case "subscriptions/listen":
-                return None
+                return self.contents.listen(number, params)
             case "tools/list" if self._has_listed and self.options.lists_once:
                 return None
             case "tools/list":
@@ -131,12 +138,26 @@ class Behaviour:
             case "tools/call":
                 return self._call(number, params)
             case _:
-                return _error(number, _METHOD_NOT_FOUND)
+                return self._beside_tools(number, method, params)
+
+    def _beside_tools(self, number: str, method: str, params: Mapping[str, Any]) -> bytes:
+        if not self.contents.knows(method):
+            return _error(number, _METHOD_NOT_FOUND)
+        ran = self.contents.ran(method, params)
+        if ran is not None:
+            record(self.options.count_file, {**ran, "pid": os.getpid()})
+        answer = self.contents.answer(method, params)
+        if "error" in answer:
+            return _error(number, answer["error"])
+        return _result(number, json.dumps(answer["result"], ensure_ascii=False))
+
+    def _capabilities(self) -> Mapping[str, Any]:
+        return {"tools": {"listChanged": True}, **self.contents.capabilities()}
 
     def _initialized(self) -> Mapping[str, Any]:
         return {
             "protocolVersion": self.options.version,
-            "capabilities": {"tools": {"listChanged": True}},
+            "capabilities": self._capabilities(),
             "serverInfo": {"name": "fixture", "version": "1"},
         }
 
@@ -197,6 +218,19 @@ class Behaviour:
         if "adds" in quirks:
             self.add_tool(quirks["adds"])
             self._announce(b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}')
+        if "changes" in quirks:
+            for member, entries in quirks["changes"].items():
+                self.contents.contents[member] = list(entries)
+                what = "prompts" if member == "prompts" else "resources"
+                self._announce(_notification(f"{what}/list_changed"))
+        for uri in quirks.get("updates", ()):
+            if self.contents.is_subscribed(uri.partition("#")[0]):
+                self._announce(_notification("resources/updated", {"uri": uri.replace("#", "/")}))
+
+
+def _notification(method: str, params: Mapping[str, Any] | None = None) -> bytes:
+    told = {"jsonrpc": "2.0", "method": f"notifications/{method}"}
+    return json.dumps(told if params is None else {**told, "params": params}).encode()
 
 
 def tool_object(tool: str | Mapping[str, Any]) -> dict[str, Any]:

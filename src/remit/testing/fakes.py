@@ -9,7 +9,7 @@ import msgspec
 
 from remit.errors import AuditUnavailable, BadCall, Conflict, NotFound, Outdated
 from remit.model.agents import Agent
-from remit.model.events import AuditEvent, AuditQuery, EventKind
+from remit.model.events import ENDS, AuditEvent, AuditQuery, EventKind
 from remit.model.keys import Key
 from remit.model.principals import DEFAULT_TENANT
 from remit.model.retention import Cut, Retention
@@ -84,16 +84,13 @@ class InMemoryAudit:
         Raises:
             BadCall: `before` is no event id.
         """
-        ended = {
-            (event.tenant, event.call_id)
-            for event in self.events
-            if event.kind is not EventKind.INVOKED
-        }
+        ended = {(event.tenant, event.call_id) for event in self.events if event.kind in ENDS}
         before = None if query.before is None else _event_id(query.before)
         rows = [
             event
             for event in self.events
-            if (event.kind is not EventKind.INVOKED or (event.tenant, event.call_id) not in ended)
+            if event.kind is not EventKind.ATTEMPTED
+            and (event.kind in ENDS or (event.tenant, event.call_id) not in ended)
             and _matches(event, query)
             and (before is None or event.id < before)
         ]

@@ -15,7 +15,13 @@ PATIENCE = 30.0
 """Seconds after which a test gives up; far more than anything takes."""
 
 BRISK = Pace(
-    pause=0.05, longest_pause=0.2, relist=600.0, relist_pause=0.01, second_look=0.05, idle=600.0
+    pause=0.05,
+    longest_pause=0.2,
+    most_failures=1000,
+    relist=600.0,
+    relist_pause=0.01,
+    second_look=0.05,
+    idle=600.0,
 )
 """Tries soon, and does nothing by itself."""
 

@@ -19,6 +19,7 @@ from typing import Any, cast
 
 from remit.model.servers import ServerConfig, Transport
 from remit.testing.behaviour import LEGACY, FixtureOptions
+from remit.testing.contents import Contents
 from remit.testing.pipe import serve_stdio
 from remit.testing.web import WebFixture, open_web_fixture
 
@@ -67,6 +68,7 @@ def fixture_server_config(
     count_file: Path,
     *,
     options: Sequence[str] = (),
+    contents: Contents | None = None,
     **settings: Any,
 ) -> ServerConfig:
     """Return the entry of a fixture server that runs as a child process over stdio.
@@ -76,12 +78,17 @@ def fixture_server_config(
         tools: Names, or tool objects (see `FixtureOptions`); written to a file beside
             *count_file*.
         count_file: Where it counts; `executed` reads it.
+        contents: Its prompts, resources and templates; written to a file, too.
         options: More of the command line, such as `("--era", "legacy")`.
         settings: Fields of the entry, such as `max_message=1000`.
     """
     tools_file = count_file.with_name(f"{count_file.name}.{name}.tools.json")
     tools_file.write_text(json.dumps(list(tools)), encoding="utf-8")
     arguments = ("--tools-file", str(tools_file), "--count-file", str(count_file), *options)
+    if contents is not None:
+        contents_file = count_file.with_name(f"{count_file.name}.{name}.contents.json")
+        contents_file.write_text(json.dumps(contents), encoding="utf-8")
+        arguments = (*arguments, "--contents-file", str(contents_file))
     return replace(
         ServerConfig(
             name=name,
@@ -110,6 +117,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         version=parsed.version,
         streams=parsed.streams,
         sessions=not parsed.sessionless,
+        contents=json.loads(parsed.contents_file.read_bytes()) if parsed.contents_file else {},
     )
     if parsed.transport == "stdio":
         serve_stdio(options)
@@ -140,6 +148,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", default=LEGACY, help="in the older handshake")
     parser.add_argument("--streams", action="store_true", help="answer with event streams")
     parser.add_argument("--sessionless", action="store_true")
+    parser.add_argument("--contents-file", type=Path, help="JSON object of prompts and resources")
     return parser
 
 

@@ -16,7 +16,6 @@ from remit.testing.behaviour import MODERN, Behaviour, FixtureOptions
 
 _ANSWER_LATER = 202
 _REFUSED = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"%s"}}'
-_ACKNOWLEDGED = b'{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged"}'
 
 
 class WebFixture:
@@ -190,7 +189,7 @@ class _Handler(BaseHTTPRequestHandler):
         frame = self.web.behaviour.answer(message, self._fields())
         if message.get("method") == "subscriptions/listen":
             _, stream = self.web.open_stream()
-            self._stream(stream, first=b"data: " + _ACKNOWLEDGED)
+            self._stream(stream, first=b"data: " + (frame or b"{}"))
             return
         self._answer(frame)
 

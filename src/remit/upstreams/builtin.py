@@ -5,13 +5,21 @@ from contextlib import asynccontextmanager
 from typing import cast
 
 import structlog
+from mcp_types.version import LATEST_MODERN_VERSION
 
-from remit.errors import RemitError, UpstreamProtocolError, UpstreamUnavailable
+from remit.errors import (
+    RemitError,
+    UpstreamError,
+    UpstreamProtocolError,
+    UpstreamUnavailable,
+)
 from remit.upstreams.era import Era
 from remit.upstreams.session import BuiltinServer, Session, Setup, ToolCall
 from remit.upstreams.wire import json_bytes, value_of
 
 log = structlog.get_logger(__name__)
+
+_TOOLS_ALONE = Era(LATEST_MODERN_VERSION, {"tools": {}})
 
 
 @asynccontextmanager
@@ -40,12 +48,16 @@ class BuiltinSession:
     @property
     def era(self) -> Era:
         """The protocol revision of its objects."""
-        return Era.modern()
+        return _TOOLS_ALONE
 
-    async def list_page(self, cursor: str | None, /) -> bytes:
-        """Return all its tools."""
-        del cursor
+    async def list_page(self, cursor: str | None, method: str, /) -> bytes:
+        """Return all its tools; it says that it has nothing else."""
+        del cursor, method
         return json_bytes({"tools": list(self._server.tools())})
+
+    async def watch(self, uris: frozenset[str], /) -> Mapping[str, UpstreamError]:
+        """Tell of nothing."""
+        return {uri: UpstreamProtocolError("tells of no updates") for uri in uris}
 
     async def call(self, call: ToolCall, /) -> bytes:
         """Run a tool.

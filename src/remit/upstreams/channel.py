@@ -1,14 +1,17 @@
 """JSON-RPC over a connection that carries both directions: standard input and output, or SSE."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 
 from remit.errors import UpstreamError, UpstreamProtocolError, UpstreamUnavailable
+from remit.upstreams.dialogue import Dialogue, Heard
 from remit.upstreams.era import Era
 from remit.upstreams.lines import TooLong
 from remit.upstreams.session import Signals, ToolCall
 from remit.upstreams.transcript import Transcript
+from remit.upstreams.watching import WatchedByRequests, WatchedOverChannel
 from remit.upstreams.wire import (
     Envelope,
     Malformed,
@@ -23,7 +26,11 @@ from remit.upstreams.wire import (
     value_of,
 )
 
-TOOLS_CHANGED = "notifications/tools/list_changed"
+_NAMING = ("tools/call", "prompts/get")
+"""Methods whose params are a name and arguments."""
+
+MOST_UNHEARD = 256
+"""Messages that may wait for a slow caller."""
 
 
 class Channel:
@@ -43,9 +50,11 @@ class Channel:
     ) -> None:
         self._send = send
         self._transcript = transcript
-        self._signals = signals
+        self.signals = signals
         self._pending: dict[int, asyncio.Future[bytes]] = {}
         self._unsent: set[int] = set()
+        self._heard = Heard()
+        self._boxes: dict[int, asyncio.Queue[tuple[Envelope, bytes] | None]] = {}
         self._last_id = 0
         self._closed: str | None = None
 
@@ -56,7 +65,7 @@ class Channel:
             UpstreamUnavailable: The connection is closed; nothing was sent.
         """
         if self._closed is not None:
-            raise UpstreamUnavailable(self._closed)
+            raise UpstreamUnavailable(self._closed, transient=True)
         self._last_id += 1
         number = self._last_id
         future = asyncio.get_running_loop().create_future()
@@ -79,10 +88,37 @@ class Channel:
         try:
             return await future
         finally:
-            if self.forget(number) and self._closed is None:
-                # Nobody waits any longer: the caller was cancelled, or ran out of time.
-                reason = b'{"requestId":%d,"reason":"the caller no longer waits"}' % number
-                self.notify("notifications/cancelled", reason)
+            self._leave(number)
+
+    async def converse(
+        self, method: str, params: Callable[[int], bytes], dialogue: Dialogue
+    ) -> bytes:
+        """Do as `ask` does, and meanwhile bring what the server says to the caller.
+
+        Args:
+            method: What is asked.
+            params: Makes the raw params for the id of the request.
+            dialogue: Hears what is said.
+        """
+        number, future = self.start(method, params(self._last_id + 1))
+        box = self._boxes[number] = asyncio.Queue[tuple[Envelope, bytes] | None]()
+        self._heard.begin(number, dialogue)
+        # The end comes behind all that was said before it.
+        future.add_done_callback(lambda _: box.put_nowait(None))
+        try:
+            while (said := await box.get()) is not None:
+                await dialogue.take(*said, number, self._post)
+            return future.result()
+        finally:
+            del self._boxes[number]
+            self._heard.end(number)
+            self._leave(number)
+
+    def _leave(self, number: int) -> None:
+        if self.forget(number) and self._closed is None:
+            # Nobody waits any longer: the caller was cancelled, or ran out of time.
+            reason = b'{"requestId":%d,"reason":"the caller no longer waits"}' % number
+            self.notify("notifications/cancelled", reason)
 
     def notify(self, method: str, params: bytes = b"{}") -> None:
         """Send a notification."""
@@ -109,7 +145,7 @@ class Channel:
         for number, future in pending.items():
             if not future.done():
                 sent = number not in self._unsent
-                future.set_exception(UpstreamUnavailable(reason, sent=sent))
+                future.set_exception(UpstreamUnavailable(reason, sent=sent, transient=True))
 
     def receive(self, line: bytes | TooLong) -> None:
         """Take one message from the server."""
@@ -149,10 +185,10 @@ class Channel:
 
     def _dispatch(self, message: Envelope, line: bytes) -> None:
         if message.method:
-            if message.is_request:
+            if self.signals.heard(message.method, line):
+                return
+            if not self._is_heard(message, line) and message.is_request:
                 self._post(reply_frame(message))
-            elif message.method == TOOLS_CHANGED:
-                self._signals.tools_changed()
             return
         number = message.answers
         if number is None or not 0 < number <= self._last_id:
@@ -166,6 +202,17 @@ class Channel:
         except UpstreamError as error:
             future.set_exception(error)
 
+    def _is_heard(self, message: Envelope, line: bytes) -> bool:
+        """Whether a message is for the caller of a call under way, who then gets it."""
+        meant = self._heard.meant(message, line) if self._boxes else None
+        if meant is None:
+            return False
+        box = self._boxes[meant[0]]
+        if box.qsize() >= MOST_UNHEARD:
+            return not message.is_request  # of a flood of notices some are lost
+        box.put_nowait((message, line))
+        return True
+
 
 class ChannelSession:
     """A session over a channel."""
@@ -173,30 +220,58 @@ class ChannelSession:
     def __init__(self, channel: Channel, era: Era) -> None:
         self._channel = channel
         self._era = era
+        self._watched = (
+            WatchedOverChannel(channel) if era.is_modern else WatchedByRequests(self._ask)
+        )
 
     @property
     def era(self) -> Era:
         """The protocol revision that both sides speak."""
         return self._era
 
-    async def list_page(self, cursor: str | None, /) -> bytes:
-        """Return one page of `tools/list`; None asks for the first."""
-        return await self._channel.ask("tools/list", self._era.params(cursor_part(cursor)))
+    async def list_page(self, cursor: str | None, method: str, /) -> bytes:
+        """Return one page of a list; None asks for the first."""
+        return await self._channel.ask(method, self._era.params(cursor_part(cursor)))
 
     async def call(self, call: ToolCall, /) -> bytes:
         """Run a tool."""
-        params = self._era.params(call_parts(call), call.meta)
-        return await self._channel.ask("tools/call", params)
+        if call.dialogue is None:
+            return await self._channel.ask(call.method, call_params(self._era, call, 0))
+        params = partial(call_params, self._era, call)
+        return await self._channel.converse(call.method, params, call.dialogue)
+
+    async def watch(self, uris: frozenset[str], /) -> Mapping[str, UpstreamError]:
+        """Let the server tell of updates to exactly these resources."""
+        return await self._watched.watch(uris)
+
+    async def _ask(self, method: str, parts: bytes) -> bytes:
+        return await self._channel.ask(method, self._era.params(parts))
 
 
 def cursor_part(cursor: str | None) -> bytes:
-    """Return the members of `tools/list` params."""
+    """Return the members of a list's params."""
     return b"" if cursor is None else b'"cursor":' + json_bytes(cursor)
 
 
 def call_parts(call: ToolCall) -> bytes:
-    """Return the members of `tools/call` params; the arguments are those very bytes."""
-    return b'"name":%s,"arguments":%s' % (json_bytes(call.name), call.arguments or b"{}")
+    """Return the members of the call's params; the arguments are those very bytes."""
+    if call.method == "resources/read":
+        return b'"uri":%s%s' % (json_bytes(call.name), call.more)
+    if call.method not in _NAMING:
+        return call.arguments.strip()[1:-1]
+    return b'"name":%s,"arguments":%s%s' % (
+        json_bytes(call.name),
+        call.arguments or b"{}",
+        call.more,
+    )
+
+
+def call_params(era: Era, call: ToolCall, number: int) -> bytes:
+    """Return the params of a call for a server of *era*; *number* is the request's id."""
+    if call.dialogue is None:
+        return era.params(call_parts(call), call.meta)
+    more, capabilities = call.dialogue.meta(number, era)
+    return era.params(call_parts(call), call.meta, more=more, capabilities=capabilities)
 
 
 def result_of(message: Envelope) -> bytes:

@@ -82,6 +82,11 @@ class Child(asyncio.SubprocessProtocol):
             problem = _why_not_started(self._config, resolved, error)
             raise UpstreamUnavailable(problem) from error
 
+    @property
+    def pid(self) -> int:
+        """The id of the process once it was started, and of its group."""
+        return self._pid
+
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Take the process over (called by asyncio)."""
         self._process = cast("asyncio.SubprocessTransport", transport)
@@ -144,7 +149,7 @@ class Child(asyncio.SubprocessProtocol):
         if self._stdin.is_closing():
             return False
         if self._stdin.get_write_buffer_size() > self._config.max_message:
-            raise UpstreamUnavailable("is not reading what it is sent")
+            raise UpstreamUnavailable("is not reading what it is sent", transient=True)
         # In JSON a raw line break is space between tokens, never part of a text; here it would end
         # the message in the middle.
         self._stdin.write(frame.replace(b"\n", b" ").replace(b"\r", b" ") + b"\n")

@@ -42,3 +42,39 @@ class Deadline:
         if self._task is not None:
             self._is_over = True
             self._task.cancel()
+
+
+class PausableDeadline(Deadline):
+    """A time limit that may stand still, for a call that waits for somebody else meanwhile."""
+
+    __slots__ = ("_has_ended", "_left")
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(seconds)
+        self._left: float | None = None
+        self._has_ended = False
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End, paused or not."""
+        self._has_ended = True
+        super().__exit__(kind, error, trace)
+
+    def pause(self, longest: float) -> None:
+        """Let the time stand still, but not for more than *longest* seconds."""
+        loop = asyncio.get_running_loop()
+        if self._left is None and not self._has_ended:
+            self._left = max(0.0, self._timer.when() - loop.time())
+            self._timer.cancel()
+            self._timer = loop.call_later(longest, self._end)
+
+    def resume(self) -> None:
+        """Let the time go on."""
+        left, self._left = self._left, None
+        if left is not None and not self._has_ended:
+            self._timer.cancel()
+            self._timer = asyncio.get_running_loop().call_later(left, self._end)

@@ -4,7 +4,7 @@ Modern (2026-07-28): every request stands alone and says who asks in `params._me
 (2024-11-05 to 2025-11-25): an `initialize` handshake opens a session that later requests rely on.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.metadata import version as version_of
 from typing import Self, cast
@@ -18,16 +18,11 @@ from mcp_types.version import (
 )
 
 from remit.errors import UpstreamError, UpstreamProtocolError
+from remit.model.conversation import Abilities
 from remit.upstreams.wire import Malformed, joined, json_bytes, members, value_of
 
 CLIENT_INFO = json_bytes({"name": "remit", "version": version_of("remit")})
 """Who we say we are, as JSON."""
-
-INITIALIZE = b'"protocolVersion":%s,"capabilities":{},"clientInfo":%s' % (
-    json_bytes(LATEST_HANDSHAKE_VERSION),
-    CLIENT_INFO,
-)
-"""The members of our `initialize` params. We relay nothing that a server might ask of us."""
 
 _OWN_META = {
     PROTOCOL_VERSION_META_KEY: json_bytes(LATEST_MODERN_VERSION),
@@ -35,22 +30,36 @@ _OWN_META = {
     CLIENT_CAPABILITIES_META_KEY: b"{}",
 }
 _OWN_META_JSON = joined(_OWN_META)
+_RELAYED_CAPABILITIES = ("elicitation", "sampling", "roots")
+"""What a caller can be asked through us; the rest of its capabilities is none of a server's."""
+
 LONGEST_REMEMBERED = 2048
 """Bytes of a `_meta` that is remembered with ours in it."""
 
+_EMPTY = len(b"{}")
 _PROGRESS_TOKEN = "progressToken"  # noqa: S105 - names no secret
 
 
 @dataclass(frozen=True, slots=True)
 class Era:
-    """The revision spoken on one connection."""
+    """The revision spoken on one connection.
+
+    Attributes:
+        capabilities: What the server says it can do; None when it did not say.
+    """
 
     version: str
+    capabilities: object = field(default=None, compare=False, repr=False)
 
     @classmethod
     def modern(cls) -> Self:
         """Return the era of self-contained requests."""
         return cls(LATEST_MODERN_VERSION)
+
+    @classmethod
+    def discovered(cls, discover_result: bytes) -> Self:
+        """Return the modern era with what the server said in answer to `server/discover`."""
+        return cls(LATEST_MODERN_VERSION, _member(discover_result, "capabilities"))
 
     @classmethod
     def agreed(cls, initialize_result: bytes) -> Self:
@@ -65,49 +74,83 @@ class Era:
                 f"speaks protocol revision {chosen!r}; remit speaks "
                 f"{', '.join(HANDSHAKE_PROTOCOL_VERSIONS + MODERN_PROTOCOL_VERSIONS)}"
             )
-        return cls(str(chosen))
+        return cls(str(chosen), _member(initialize_result, "capabilities"))
 
     @property
     def is_modern(self) -> bool:
         """Whether requests stand alone."""
         return self.version in MODERN_PROTOCOL_VERSIONS
 
-    def params(self, parts: bytes, meta: bytes = b"") -> bytes:
+    def has(self, *path: str) -> bool:
+        """Whether the server says that it has the capability at *path*."""
+        found = self.capabilities
+        for name in path:
+            found = cast("dict[str, object]", found).get(name) if isinstance(found, dict) else None
+        return found not in (None, False)
+
+    def may_have(self, name: str) -> bool:
+        """Whether the server has the capability, or did not say what it has."""
+        return self.capabilities is None or self.has(name)
+
+    def params(
+        self, parts: bytes, meta: bytes = b"", *, more: bytes = b"", capabilities: bytes = b""
+    ) -> bytes:
         """Return the JSON object of *parts* (its members) with `_meta` as this era wants it.
 
         Args:
             parts: JSON members without the braces, or empty.
-            meta: The caller's own `_meta`, a JSON object, or empty. Ours wins where both speak.
+            meta: The caller's own `_meta`, a JSON object, or empty. Ours wins where both speak,
+                but for what the caller can be asked.
+            more: JSON members of `_meta` for this request alone.
+            capabilities: What the caller can be asked, where its `_meta` does not say so.
 
         Raises:
             UpstreamError: *meta* is not a JSON object.
         """
-        merged = self._meta(meta)
+        merged = self._meta(meta, capabilities)
+        if more:
+            merged = b"{%s,%s" % (more, merged[1:]) if len(merged) > _EMPTY else b"{%s}" % more
         if not merged:
             return b"{%s}" % parts
         return b'{%s%s"_meta":%s}' % (parts, b"," if parts else b"", merged)
 
-    def _meta(self, meta: bytes) -> bytes:
-        if meta in (b"", b"{}"):
+    def _meta(self, meta: bytes, capabilities: bytes) -> bytes:
+        if meta in (b"", b"{}") and not capabilities:
             return _OWN_META_JSON if self.is_modern else b""
         if len(meta) > LONGEST_REMEMBERED:
-            return _merged.__wrapped__(meta, is_modern=self.is_modern)
-        return _merged(meta, is_modern=self.is_modern)
+            return _merged.__wrapped__(meta, capabilities, is_modern=self.is_modern)
+        return _merged(meta, capabilities, is_modern=self.is_modern)
+
+
+def initialize_parts(abilities: Abilities) -> bytes:
+    """Return the members of our `initialize` params, for callers that can be asked so much."""
+    return b'"protocolVersion":%s,"capabilities":%s,"clientInfo":%s' % (
+        json_bytes(LATEST_HANDSHAKE_VERSION),
+        abilities.to_json(),
+        CLIENT_INFO,
+    )
 
 
 @lru_cache(1024)  # clients send the same few for ever
-def _merged(meta: bytes, *, is_modern: bool) -> bytes:
+def _merged(meta: bytes, capabilities: bytes, *, is_modern: bool) -> bytes:
     """Return the caller's `_meta` with ours in it, or nothing."""
-    own = _OWN_META if is_modern else {}
     try:
-        parts = members(meta)
+        parts = members(meta or b"{}")
     except Malformed as error:
         raise UpstreamError("cannot be asked: the request's _meta is no object") from error
-    # A token is unique to its sender, and progress is not relayed.
+    said = capabilities or _relayed(parts.get(CLIENT_CAPABILITIES_META_KEY, b"{}"))
+    own = _OWN_META | {CLIENT_CAPABILITIES_META_KEY: said} if is_modern else {}
+    # A token is unique to its sender.
     kept = {k: v for k, v in parts.items() if k not in _OWN_META and k != _PROGRESS_TOKEN}
-    if not kept:
-        return _OWN_META_JSON if own else b""
-    return joined(kept | own)
+    return joined(kept | own) if kept or own else b""
+
+
+def _relayed(capabilities: bytes) -> bytes:
+    try:
+        said = members(capabilities)
+    except Malformed:
+        return b"{}"
+    return joined({name: said[name] for name in _RELAYED_CAPABILITIES if name in said})
 
 
 def is_modern_answer(discover_result: bytes) -> bool:
@@ -118,13 +161,9 @@ def is_modern_answer(discover_result: bytes) -> bool:
 
 
 def announces_changes(server_answer: bytes) -> bool:
-    """Whether the answer to `server/discover` promises `tools/list_changed`."""
-    capabilities = _member(server_answer, "capabilities")
-    match capabilities:
-        case {"tools": {"listChanged": True}}:
-            return True
-        case _:
-            return False
+    """Whether the answer to `server/discover` promises to tell when a list changes."""
+    era = Era.discovered(server_answer)
+    return any(era.has(name, "listChanged") for name in ("tools", "prompts", "resources"))
 
 
 def _member(data: bytes, key: str) -> object:

@@ -3,13 +3,15 @@
 open_fleet ──▶ one task a server (upstream.py) ──▶ catalogue, swapped whole at every change
 """
 
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 
 import anyio
 
-from remit.errors import NotFound, UpstreamUnavailable
+from remit.errors import NotFound, UpstreamError, UpstreamUnavailable
+from remit.model.contents import Contents
+from remit.model.conversation import Extras
 from remit.model.principals import Principal
 from remit.model.servers import ServerConfig, ServerStatus, ServerTrial
 from remit.model.tools import ToolId
@@ -17,6 +19,7 @@ from remit.upstreams.background import open_background
 from remit.upstreams.catalogue import Catalogue
 from remit.upstreams.session import BuiltinServer
 from remit.upstreams.surroundings import Pace, Surroundings
+from remit.upstreams.updates import Following
 from remit.upstreams.upstream import Upstream
 
 __all__ = ["BuiltinServer", "Fleet", "Pace", "open_fleet"]
@@ -38,6 +41,7 @@ class Fleet:
         self._swapped = anyio.Event()
         self._servers: Mapping[str, ServerConfig] = {}
         self.upstreams: Mapping[str, Upstream] = {}
+        self._following: set[Following] = set()
         self.reconfigure(servers)
 
     @property
@@ -69,6 +73,7 @@ class Fleet:
         self._servers, self.upstreams = dict(servers), kept
         for upstream in gone:
             self._around.tasks.start_soon(upstream.retire)
+        self._follow_on({upstream.name for upstream in gone})
         if gone or moved:
             self._swap()
 
@@ -104,6 +109,35 @@ class Fleet:
             raise NotFound(f"there is no server {name[:80]!r}")
         return await upstream.try_out()
 
+    def follow(self, item: ToolId, principal: Principal, told: Callable[[str], None]) -> Following:
+        """Begin to follow a resource until that is closed.
+
+        Args:
+            item: The resource.
+            principal: Whose connection tells of it where callers do not share one.
+            told: Called with the server's own URI of each update.
+
+        Raises:
+            UpstreamError: Its server tells of no updates.
+        """
+        following = Following(item, principal, told, self._following.discard)
+        following.move(self._reached(item.server))
+        self._following.add(following)
+        return following
+
+    def _follow_on(self, renewed: Collection[str]) -> None:
+        """Follow what was followed on servers that are connected to anew."""
+        for following in list(self._following):
+            if following.item.server in renewed:
+                with suppress(UpstreamError):  # gone, so that it tells of nothing
+                    following.move(self.upstreams.get(following.item.server))
+
+    def _reached(self, server: str) -> Upstream:
+        upstream = self.upstreams.get(server)
+        if upstream is None:
+            raise UpstreamUnavailable(f"there is no server {server!r}")
+        return upstream
+
     def statuses(self) -> Sequence[ServerStatus]:
         """Return where every server stands, in the order of the declaration."""
         return [upstream.status() for upstream in self.upstreams.values()]
@@ -116,15 +150,22 @@ class Fleet:
         meta: bytes,
         principal: Principal,
         timeout: float,  # noqa: ASYNC109 - what the port asks for
+        method: str = "tools/call",
+        extras: Extras | None = None,
     ) -> bytes:
-        """Run a tool and return the raw JSON of its `result`, byte for byte as the server sent it.
+        """Run a tool, or ask *method* about something else that a server has.
+
+        Returns:
+            The raw JSON of the `result`, byte for byte as the server sent it.
 
         Args:
-            tool: As the catalogue has it.
+            tool: As the catalogue has it; or a prompt, or a resource that need not be listed.
             arguments: Raw JSON object.
             meta: The caller's `_meta` as a raw JSON object, or empty.
             principal: Whose connection is used where callers do not share one (R27).
             timeout: Seconds, counted from now.
+            method: What is asked about it.
+            extras: What goes with it beside, if anything does.
 
         Raises:
             UpstreamUnavailable: The server cannot be reached, or went away.
@@ -132,11 +173,14 @@ class Fleet:
             UpstreamProtocolError: It answered with an error, or with nonsense.
             UpstreamError: The arguments cannot be put into its own words (R30).
         """
-        upstream = self.upstreams.get(tool.server)
-        if upstream is None:
-            raise UpstreamUnavailable(f"there is no server {tool.server!r}")
-        return await upstream.invoke(
-            tool.name, arguments=arguments, meta=meta, principal=principal, timeout=timeout
+        return await self._reached(tool.server).invoke(
+            tool.name,
+            arguments=arguments,
+            meta=meta,
+            principal=principal,
+            timeout=timeout,
+            method=method,
+            extras=extras,
         )
 
     def _swap(self) -> None:
@@ -145,7 +189,12 @@ class Fleet:
             for name, upstream in self.upstreams.items()
             if upstream.offer is not None
         }
-        self._catalogue = Catalogue.build(self._catalogue.version + 1, offers)
+        contents = {
+            name: upstream.offer.contents
+            for name, upstream in self.upstreams.items()
+            if upstream.offer is not None and upstream.offer.contents != Contents()
+        }
+        self._catalogue = Catalogue.build(self._catalogue.version + 1, offers, contents)
         self._swapped.set()
         self._swapped = anyio.Event()
 

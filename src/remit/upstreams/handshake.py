@@ -16,20 +16,30 @@ from mcp_types import UNSUPPORTED_PROTOCOL_VERSION
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
 from remit.errors import UpstreamError, UpstreamProtocolError
+from remit.model.conversation import Abilities
 from remit.upstreams.channel import Channel, error_code
-from remit.upstreams.era import INITIALIZE, Era, announces_changes, is_modern_answer
+from remit.upstreams.era import Era, announces_changes, initialize_parts, is_modern_answer
+from remit.upstreams.watching import LISTEN
 from remit.upstreams.wire import Malformed, members, value_of
 
 DISCOVER = "server/discover"
-LISTEN = "subscriptions/listen"
-LISTEN_PARTS = b'"notifications":{"toolsListChanged":true}'
-"""The members of `subscriptions/listen` params: the one change that we follow."""
+LISTEN_PARTS = (
+    b'"notifications":'
+    b'{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true}'
+)
+"""The members of `subscriptions/listen` params: the changes that we follow."""
 
 PROBE = 1.5
 """Seconds that a server may be silent before the older handshake is tried as well."""
 
 
-async def negotiate(channel: Channel, *, is_legacy: bool, patience: float = PROBE) -> Era:
+async def negotiate(
+    channel: Channel,
+    *,
+    is_legacy: bool,
+    abilities: Abilities = Abilities.NONE,
+    patience: float = PROBE,
+) -> Era:
     """Agree on an era with the server at the other end.
 
     The probe is left out when the server is already known to be legacy; after *patience* seconds
@@ -39,7 +49,7 @@ async def negotiate(channel: Channel, *, is_legacy: bool, patience: float = PROB
         UpstreamError: It answers neither way, or no revision is common to both.
     """
     if is_legacy:
-        return await initialize(channel)
+        return await initialize(channel, abilities)
     number, probe = channel.start(DISCOVER, Era.modern().params(b""))
     try:
         await asyncio.wait([probe], timeout=patience)
@@ -50,13 +60,13 @@ async def negotiate(channel: Channel, *, is_legacy: bool, patience: float = PROB
         channel.forget(number)
 
 
-async def initialize(channel: Channel) -> Era:
+async def initialize(channel: Channel, abilities: Abilities = Abilities.NONE) -> Era:
     """Open a legacy session.
 
     Raises:
         UpstreamError: The server refuses, or chose a revision that we do not know.
     """
-    number, answer = channel.start("initialize", b"{%s}" % INITIALIZE)
+    number, answer = channel.start("initialize", b"{%s}" % initialize_parts(abilities))
     try:
         era = Era.agreed(await answer)
     finally:
@@ -88,7 +98,7 @@ async def _by_answer(channel: Channel, probe: asyncio.Future[bytes]) -> Era:
 
 
 async def _by_first_success(channel: Channel, probe: asyncio.Future[bytes]) -> Era:
-    number, answer = channel.start("initialize", b"{%s}" % INITIALIZE)
+    number, answer = channel.start("initialize", b"{%s}" % initialize_parts(Abilities.NONE))
     waiting = {probe, answer}
     try:
         while waiting:
@@ -114,11 +124,13 @@ def _proves_modern(probe: asyncio.Future[bytes]) -> bool:
 
 
 def _modern(channel: Channel, probe: asyncio.Future[bytes]) -> Era:
-    if probe.exception() is None and announces_changes(probe.result()):
+    if probe.exception() is not None:
+        return Era.modern()
+    if announces_changes(probe.result()):
         # What it notifies of comes as everything else does; this request ends with the connection.
         _, listening = channel.start(LISTEN, Era.modern().params(LISTEN_PARTS))
         listening.add_done_callback(_retrieve)
-    return Era.modern()
+    return Era.discovered(probe.result())
 
 
 def _retrieve(future: asyncio.Future[bytes]) -> None:

@@ -6,8 +6,11 @@
 import os
 import socket
 import ssl
+import time
 from collections.abc import AsyncGenerator, Mapping
+from email.utils import parsedate_to_datetime
 from http import HTTPStatus
+from types import MappingProxyType
 from typing import Protocol
 from urllib.parse import urljoin, urlsplit
 
@@ -25,6 +28,16 @@ USER_AGENT = "remit"
 _DEFAULT_PORTS = {"https": 443, "http": 80}
 _KEEPING_METHOD = (307, 308)
 _REDIRECTS = range(300, 400)
+_NO_FIELDS: Mapping[str, str] = MappingProxyType({})
+_MOST_DIGITS = 9
+_TRANSIENT = (
+    HTTPStatus.REQUEST_TIMEOUT,
+    HTTPStatus.TOO_EARLY,
+    HTTPStatus.TOO_MANY_REQUESTS,
+    HTTPStatus.BAD_GATEWAY,
+    HTTPStatus.SERVICE_UNAVAILABLE,
+    HTTPStatus.GATEWAY_TIMEOUT,
+)
 
 
 class HttpAnswer(Protocol):
@@ -135,12 +148,14 @@ def unreachable(error: BaseException, where: str) -> UpstreamUnavailable:
     if isinstance(error, ssl.SSLError):
         return UpstreamUnavailable(f"cannot be reached at {where}: it does not speak TLS as we do")
     if isinstance(error, socket.gaierror):
-        return UpstreamUnavailable(f"cannot be reached: no such host as {where}")
+        return UpstreamUnavailable(f"cannot be reached: no such host as {where}", transient=True)
     number = error.errno if isinstance(error, OSError) else None
     if number is None and isinstance(error, TimeoutError):
-        return UpstreamUnavailable(f"cannot be reached at {where}: no answer to connecting")
+        return UpstreamUnavailable(
+            f"cannot be reached at {where}: no answer to connecting", transient=True
+        )
     reason = os.strerror(number).lower() if number else type(error).__name__
-    return UpstreamUnavailable(f"cannot be reached at {where}: {reason}")
+    return UpstreamUnavailable(f"cannot be reached at {where}: {reason}", transient=True)
 
 
 def no_http(where: str) -> UpstreamUnavailable:
@@ -150,16 +165,23 @@ def no_http(where: str) -> UpstreamUnavailable:
 
 def broken(where: str) -> UpstreamUnavailable:
     """Return the error of a connection that was lost before the answer came."""
-    return UpstreamUnavailable(f"broke the connection to {where}", sent=True)
+    return UpstreamUnavailable(f"broke the connection to {where}", sent=True, transient=True)
 
 
 def broken_off() -> UpstreamUnavailable:
     """Return the error of a body that is not whole."""
-    return UpstreamUnavailable("broke off its answer", sent=True)
+    return UpstreamUnavailable("broke off its answer", sent=True, transient=True)
 
 
-def status_error(status: int) -> UpstreamUnavailable | None:
-    """Return what an HTTP status means for a request, or None when it was accepted."""
+def status_error(
+    status: int, headers: Mapping[str, str] = _NO_FIELDS
+) -> UpstreamUnavailable | None:
+    """Return what an HTTP status means for a request, or None when it was accepted.
+
+    Args:
+        status: The code.
+        headers: Fields of the answer, by names in lower case.
+    """
     if status < HTTPStatus.BAD_REQUEST:
         return None
     if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
@@ -168,8 +190,25 @@ def status_error(status: int) -> UpstreamUnavailable | None:
         )
     # What a server refuses as the client's fault, it has not run.
     return UpstreamUnavailable(
-        f"answered HTTP {status}", sent=status >= HTTPStatus.INTERNAL_SERVER_ERROR
+        f"answered HTTP {status}",
+        sent=status >= HTTPStatus.INTERNAL_SERVER_ERROR,
+        transient=status in _TRANSIENT,
+        retry_after=_retry_after(headers.get("retry-after", "")),
     )
+
+
+def _retry_after(text: str) -> float | None:
+    """Return the seconds that `Retry-After` asks for, or None when it does not or makes no sense.
+
+    It is a number of seconds, or a date (RFC 9110 10.2.3).
+    """
+    if text.isascii() and text.isdecimal():
+        return float(text[:_MOST_DIGITS])
+    try:
+        until = parsedate_to_datetime(text).timestamp()
+    except (ValueError, OverflowError):
+        return None
+    return max(0.0, until - time.time())
 
 
 def _origin(url: str) -> tuple[str, str, int]:

@@ -1,4 +1,4 @@
-"""Reading a server's whole list of tools, page by page (R32)."""
+"""Reading a server's whole list of tools, or of anything else, page by page (R32)."""
 
 from mcp_types import METHOD_NOT_FOUND
 
@@ -16,63 +16,75 @@ LARGEST_LIST = 64 * 1024 * 1024
 """Bytes of all its tools together."""
 
 
-async def read_tools(session: Session) -> tuple[list[bytes], list[str]]:
-    """Return every tool that the server lists, as raw JSON, with notes on what looked odd.
+TOOLS_LIST = "tools/list"
 
-    A server that has no tools at all has an empty list.
+
+async def read_tools(session: Session) -> tuple[list[bytes], list[str]]:
+    """Return every tool that the server lists, as `read_list` does."""
+    return await read_list(session, TOOLS_LIST, "tools")
+
+
+async def read_list(session: Session, method: str, member: str) -> tuple[list[bytes], list[str]]:
+    """Return every entry that the server lists, as raw JSON, with notes on what looked odd.
+
+    A server that does not know the method has an empty list.
+
+    Args:
+        session: With the server.
+        method: Whose result is a page of the list.
+        member: Where in it the entries are.
 
     Raises:
         UpstreamError: A page cannot be had.
     """
-    tools: list[bytes] = []
+    cut = "its list was cut" if method == TOOLS_LIST else f"its {method} was cut"
+    listed: list[bytes] = []
     known: set[bytes] = set()
     cursors: set[str] = set()
     cursor: str | None = None
     size = 0
     for number in range(1, MOST_PAGES + 1):
         try:
-            page, cursor = _page(await session.list_page(cursor))
+            page, cursor = _page(await session.list_page(cursor, method), method, member)
         except UpstreamError as error:
             if number == 1 and error_code(error) == METHOD_NOT_FOUND:
-                return [], ["the server has no tools/list"]
+                return [], [f"the server has no {method}"]
             raise
         if page and known.issuperset(page):
-            return tools, [f"its list was cut at page {number}, which only repeats earlier ones"]
+            return listed, [f"{cut} at page {number}, which only repeats earlier ones"]
         size += sum(map(len, page))
-        tools += page
+        listed += page
         known.update(page)
-        if len(tools) > MOST_TOOLS or size > LARGEST_LIST:
-            return _beginning(tools), [
-                f"its list was cut at page {number}, which makes it too long"
-            ]
+        if len(listed) > MOST_TOOLS or size > LARGEST_LIST:
+            return _beginning(listed), [f"{cut} at page {number}, which makes it too long"]
         if cursor is None:
-            return tools, []
+            return listed, []
         if cursor in cursors:
-            return tools, [f"its list was cut at page {number}, whose cursor came before"]
+            return listed, [f"{cut} at page {number}, whose cursor came before"]
         cursors.add(cursor)
-    return tools, [f"its list was cut after {MOST_PAGES} pages"]
+    return listed, [f"{cut} after {MOST_PAGES} pages"]
 
 
-def _beginning(tools: list[bytes]) -> list[bytes]:
-    """Return the first tools, as many as may be."""
+def _beginning(listed: list[bytes]) -> list[bytes]:
+    """Return the first entries, as many as may be."""
     kept: list[bytes] = []
     size = 0
-    for tool in tools[:MOST_TOOLS]:
-        size += len(tool)
+    for entry in listed[:MOST_TOOLS]:
+        size += len(entry)
         if size > LARGEST_LIST:
             break
-        kept.append(tool)
+        kept.append(entry)
     return kept
 
 
-def _page(result: bytes) -> tuple[list[bytes], str | None]:
-    """Return the tools of one page and the cursor of the next; an empty cursor is one."""
+def _page(result: bytes, method: str, member: str) -> tuple[list[bytes], str | None]:
+    """Return the entries of one page and the cursor of the next; an empty cursor is one."""
     try:
         parts = members(result)
-        tools = elements(parts.get("tools", b"null"))
+        listed = elements(parts.get(member, b"null"))
         cursor = value_of(parts.get("nextCursor", b"null"))
     except Malformed as error:
-        raise UpstreamProtocolError(f"answered tools/list with nonsense: {error}") from error
+        raise UpstreamProtocolError(f"answered {method} with nonsense: {error}") from error
     if cursor is not None and not isinstance(cursor, str):
-        raise UpstreamProtocolError("answered tools/list with a cursor that is no text")
-    return tools, cursor
+        raise UpstreamProtocolError(f"answered {method} with a cursor that is no text")
+    return listed, cursor

@@ -15,9 +15,11 @@ from mcp.shared.inbound import (
     x_mcp_header_map,
 )
 
-from remit.errors import UpstreamError
+from remit.errors import UpstreamError, UpstreamUnavailable
+from remit.model.contents import Contents, Kind, kind_of, own_name
 from remit.model.servers import ServerConfig
 from remit.model.tools import Hints, Tool, ToolId
+from remit.upstreams.contents import in_own_words
 from remit.upstreams.session import ToolCall
 from remit.upstreams.wire import Malformed, joined, json_bytes, members, value_of
 
@@ -76,7 +78,7 @@ class Route:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offer:
-    """The tools of one server, and how to call them.
+    """What one server offers, and how to call its tools.
 
     Attributes:
         notes: What was left out or looked odd, one line each.
@@ -85,6 +87,24 @@ class Offer:
     tools: tuple[Tool, ...] = ()
     routes: Mapping[str, Route] = field(default_factory=dict[str, Route])
     notes: tuple[str, ...] = ()
+    contents: Contents = field(default_factory=Contents)
+
+    def call(self, item: ToolId, method: str, arguments: bytes, meta: bytes) -> ToolCall:
+        """Return what asks *method* about a tool or anything else, in the server's own words.
+
+        Raises:
+            UpstreamError: There is no such call; nothing was sent.
+        """
+        kind = kind_of(item.name)
+        if kind is Kind.TOOL:
+            route = self.routes.get(item.name)
+            if route is None:
+                raise UpstreamUnavailable(f"offers no tool {item.name!r} now")
+            return route.call(arguments, meta)
+        own = own_name(item)
+        if method == "completion/complete":
+            arguments = in_own_words(arguments, kind, own)
+        return ToolCall(name=own, method=method, arguments=arguments, meta=meta)
 
 
 def build_offer(
@@ -118,6 +138,9 @@ def build_offer(
             continue
         seen.add(theirs.name)
         for name in _names_of(theirs.name, config, ours):
+            if kind_of(name) is not Kind.TOOL:
+                noted.append(f"left out tool {name!r}: its name reads as that of a {kind_of(name)}")
+                continue
             renames = config.tool_args.get(name, {})
             tools[name] = theirs.offered_as(ToolId(config.name, name), renames)
             routes[name] = theirs.route(renames)

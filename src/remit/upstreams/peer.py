@@ -1,7 +1,7 @@
 """JSON-RPC by POST: one request, and its answer as JSON or at the end of an event stream."""
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import aclosing, closing, suppress
 from http import HTTPStatus
 from types import MappingProxyType
@@ -11,11 +11,12 @@ import msgspec
 from anyio.abc import TaskGroup
 
 from remit.errors import UpstreamError, UpstreamProtocolError, UpstreamUnavailable
-from remit.upstreams.channel import TOOLS_CHANGED, result_of
-from remit.upstreams.events import EVENT_STREAM, Event, events_of, is_event_stream
+from remit.upstreams.channel import result_of
+from remit.upstreams.dialogue import Dialogue, Heard
+from remit.upstreams.events import EVENT_STREAM, RETRY, Event, events_of, is_event_stream
 from remit.upstreams.http import HttpAnswer, HttpExchange, HttpRequest, status_error
 from remit.upstreams.lines import TooLong
-from remit.upstreams.session import Setup
+from remit.upstreams.session import ABOUT_CONNECTION, Setup
 from remit.upstreams.wire import (
     Envelope,
     Malformed,
@@ -64,7 +65,7 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             UpstreamError: There is none.
         """
-        problem = status_error(self.status)
+        problem = status_error(self.status, self.headers)
         if self.message is not None and self._speaks_for_itself(self.message):
             return result_of(self.message)
         raise problem or UpstreamProtocolError("answered with a message that cannot be read")
@@ -81,6 +82,7 @@ class HttpPeer:
 
     Attributes:
         session: What every request of the session carries beside its own: its id, the revision.
+        signals: Where what concerns the whole connection is told.
     """
 
     def __init__(self, setup: Setup, exchange: HttpExchange, tasks: TaskGroup) -> None:
@@ -88,10 +90,11 @@ class HttpPeer:
         self._exchange = exchange
         self._tasks = tasks
         self._max_message = setup.config.max_message
-        self._signals = setup.signals
+        self.signals = setup.signals
         self._transcript = setup.transcript
         self._ids = itertools.count(1)
         self._in_session = self.prepare("POST", {})
+        self._heard = Heard()
 
     def next_id(self) -> int:
         """Return an id that no request before had."""
@@ -121,6 +124,7 @@ class HttpPeer:
         number: int | None = None,
         request: HttpRequest | None = None,
         headers: Mapping[str, str] = _NO_FIELDS,
+        dialogue: Dialogue | None = None,
     ) -> Reply:
         """Send a frame and return what came back.
 
@@ -129,15 +133,26 @@ class HttpPeer:
             number: The id that its answer has; None when there is none.
             request: What carries it, unless it is simply part of the session.
             headers: Fields of this one alone.
+            dialogue: Hears what the server says meanwhile.
 
         Raises:
             UpstreamError: Nothing whole came back.
         """
-        with closing(await (request or self._in_session).send(frame, headers)) as answer:
-            if number is not None and answer.status == HTTPStatus.OK and is_event_stream(answer):
-                message = await self._answer_in_stream(answer, number)
-                return Reply(status=answer.status, headers=answer.headers, message=message)
-            body = await answer.read()
+        if dialogue is not None and number is not None:
+            self._heard.begin(number, dialogue)
+        try:
+            with closing(await (request or self._in_session).send(frame, headers)) as answer:
+                if (
+                    number is not None
+                    and answer.status == HTTPStatus.OK
+                    and is_event_stream(answer)
+                ):
+                    message = await self._answer_in_stream(answer, number, dialogue)
+                    return Reply(status=answer.status, headers=answer.headers, message=message)
+                body = await answer.read()
+        finally:
+            if dialogue is not None and number is not None:
+                self._heard.end(number)
         message = None if number is None else self._answer_in_body(body, number)
         return Reply(
             status=answer.status, headers=answer.headers, message=message, text=body[:_SHOWN]
@@ -147,6 +162,11 @@ class HttpPeer:
         """Send a frame that nobody waits for, and whose failure changes nothing."""
         if not self._tasks.cancel_scope.cancel_called:
             self._tasks.start_soon(self._post_quietly, frame)
+
+    def run(self, work: Callable[[], Coroutine[object, object, None]]) -> None:
+        """Let something run for as long as the connection is open."""
+        if not self._tasks.cancel_scope.cancel_called:
+            self._tasks.start_soon(work)
 
     async def follow(self, request: HttpRequest, body: bytes = b"") -> int:
         """Read a stream of notifications to its end.
@@ -163,7 +183,8 @@ class HttpPeer:
             if answer.status == HTTPStatus.OK:
                 async with aclosing(events_of(answer, self._max_message)) as events:
                     async for event in events:
-                        self._message(event, None)
+                        if not await self._is_heard(event, None):
+                            self._message(event, None)
             return answer.status
 
     async def delete(self) -> None:
@@ -175,13 +196,68 @@ class HttpPeer:
         with suppress(UpstreamError), anyio.move_on_after(_POSTING_LATER):
             await self.post(frame)
 
-    async def _answer_in_stream(self, answer: HttpAnswer, number: int) -> Envelope:
-        async with aclosing(events_of(answer, self._max_message)) as events:
-            async for event in events:
-                found = self._message(event, number)
-                if found is not None:
-                    return found
-        raise UpstreamUnavailable("ended its event stream without an answer", sent=True)
+    async def _answer_in_stream(
+        self, answer: HttpAnswer, number: int, dialogue: Dialogue | None
+    ) -> Envelope:
+        place = _Place()
+        found = await self._read_on(answer, number, dialogue, place)
+        while found is None and place.position and self.session:
+            # In the older eras a server may hang up, and go on where its client wants it to.
+            await anyio.sleep(place.retry)
+            fields = {**self.session, "Last-Event-ID": place.position}
+            with closing(await self.prepare("GET", fields).send()) as resumed:
+                if resumed.status != HTTPStatus.OK or not is_event_stream(resumed):
+                    break
+                place.position = ""  # unless it goes on, this was the last time
+                found = await self._read_on(resumed, number, dialogue, place)
+        if found is None:
+            raise UpstreamUnavailable(
+                "ended its event stream without an answer", sent=True, transient=True
+            )
+        return found
+
+    async def _read_on(
+        self, answer: HttpAnswer, number: int, dialogue: Dialogue | None, place: "_Place"
+    ) -> Envelope | None:
+        """Read a stream until the answer to *number* comes; None when it ends before."""
+        try:
+            async with aclosing(events_of(answer, self._max_message)) as events:
+                async for event in events:
+                    place.position, place.retry = event.position, event.retry
+                    if not event.data:
+                        continue  # it only says where the stream can be resumed
+                    if dialogue is not None and await self._is_heard(event, (number, dialogue)):
+                        continue
+                    found = self._message(event, number)
+                    if found is not None:
+                        return found
+        except UpstreamUnavailable:
+            if not place.position or not self.session:
+                raise
+        return None
+
+    async def _is_heard(self, event: Event, call: tuple[int, Dialogue] | None) -> bool:
+        """Whether an event is for the caller of a call under way, who then gets it.
+
+        Args:
+            event: It may hold anything.
+            call: The one whose stream it came on; None on the stream of the whole session.
+        """
+        data = event.data
+        if isinstance(data, TooLong) or not self._heard:
+            return False
+        try:
+            message = parse_envelope(data)
+        except Malformed:
+            return False
+        if not message.method or message.method in ABOUT_CONNECTION:
+            return False
+        meant = call or self._heard.meant(message, data)
+        if meant is None:
+            return False
+        number, dialogue = meant
+        await dialogue.take(message, data, number, self.post_later)
+        return True
 
     def _answer_in_body(self, body: bytes, number: int) -> Envelope | None:
         try:
@@ -212,10 +288,20 @@ class HttpPeer:
     def _take(self, message: Envelope, data: bytes, number: int | None) -> Envelope | None:
         if message.is_request:
             self.post_later(reply_frame(message))
-        elif message.method == TOOLS_CHANGED:
-            self._signals.tools_changed()
+        elif self.signals.heard(message.method, data):
+            return None
         elif not message.method:
             if number is not None and message.may_answer(number):
                 return message
             self._transcript.noise(data)
         return None
+
+
+class _Place:
+    """How far a stream has been read."""
+
+    __slots__ = ("position", "retry")
+
+    def __init__(self) -> None:
+        self.position = ""
+        self.retry = RETRY

@@ -4,7 +4,7 @@ first call ──▶ opening ──▶ open ──▶ idle for long, or the room
                   └── failed: those who wait are told, the next call tries again
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from functools import partial
 from types import TracebackType
@@ -19,8 +19,8 @@ from remit.upstreams.session import Session, Signals
 
 log = structlog.get_logger(__name__)
 
-Key = tuple[str, str]
-"""Tenant and subject of a caller."""
+Key = Hashable
+"""Which connection is meant; equal keys share one."""
 
 
 class _Entry:
@@ -28,9 +28,11 @@ class _Entry:
 
     def __init__(self) -> None:
         self.ready = anyio.Event()
+        self.gone = anyio.Event()
         self.signals = Signals()
         self.connection: Connection | None = None
         self.problem = "was closed"
+        self.is_transient = True
         self.users = 0
 
     @property
@@ -70,7 +72,7 @@ class Pool:
 
     Args:
         server: The server's name, for the log.
-        connect: Opens one more connection, which reports to the signals it is given.
+        connect: Opens the connection of a key, which reports to the signals it is given.
         tasks: Owns one task for each connection.
         most: Connections at once; the one that was idle longest makes room.
         idle: Seconds after which an unused connection is closed.
@@ -79,7 +81,7 @@ class Pool:
     def __init__(
         self,
         server: str,
-        connect: Callable[[Signals], AbstractAsyncContextManager[Connection]],
+        connect: Callable[[Key, Signals], AbstractAsyncContextManager[Connection]],
         *,
         tasks: TaskGroup,
         most: int,
@@ -107,13 +109,28 @@ class Pool:
             if entry.connection is None:
                 await entry.ready.wait()
             if entry.connection is None:
-                raise UpstreamUnavailable(entry.problem)
+                raise UpstreamUnavailable(entry.problem, transient=entry.is_transient)
             turn = await entry.connection.turn()
             is_taken = True
         finally:
             if not is_taken:
                 self._leave(entry)
         return _Turn(turn, partial(self._leave, entry))
+
+    async def hold(self, key: Key) -> None:
+        """Keep the connection of *key* open, until it is lost, without a turn on it.
+
+        Raises:
+            UpstreamUnavailable: It cannot be opened.
+        """
+        entry = await self._entry(key)
+        try:
+            await entry.ready.wait()
+            if entry.connection is None:
+                raise UpstreamUnavailable(entry.problem, transient=entry.is_transient)
+            await entry.gone.wait()
+        finally:
+            self._leave(entry)
 
     def find(self, key: Key) -> Connection | None:
         """Return a caller's connection if it is open."""
@@ -159,18 +176,20 @@ class Pool:
     async def _own(self, key: Key, entry: _Entry) -> None:
         """Own one connection from its opening to its end."""
         try:
-            async with self._connect(entry.signals) as connection:
+            async with self._connect(key, entry.signals) as connection:
                 entry.connection = connection
                 entry.ready.set()
                 await self._wait_for_end(entry)
         except UpstreamError as error:
-            entry.problem = str(error)
+            entry.problem, entry.is_transient = str(error), error.transient
         except Exception:
             # The supervisor of an upstream connection: its fault must not end the others'.
             log.exception("connection failed", server=self._server)
             entry.problem = "failed in an unforeseen way; the log tells more"
+            entry.is_transient = False
         finally:
             entry.connection = None
+            entry.gone.set()
             self._entries.pop(key, None)
             entry.ready.set()
             self._stir()

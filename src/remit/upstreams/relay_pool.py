@@ -110,7 +110,7 @@ class RelayPool:
             connection.abort()
             raise UpstreamUnavailable("was stopped")
         if not connection.is_usable:
-            raise UpstreamUnavailable(f"hung up at once at {self._where}")
+            raise UpstreamUnavailable(f"hung up at once at {self._where}", transient=True)
         self._open.add(connection)
         return connection
 

@@ -1,37 +1,68 @@
 """One established conversation with a server, whatever it travels on."""
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol, cast
 
 import anyio
 import msgspec
 
+from remit.errors import UpstreamError
+from remit.model.conversation import Abilities, Extras
 from remit.model.servers import ServerConfig
+from remit.upstreams.dialogue import Dialogue
 from remit.upstreams.environment import ResolvedServer
 from remit.upstreams.era import Era
 from remit.upstreams.transcript import Transcript
 from remit.upstreams.trust import Trust
+from remit.upstreams.wire import Malformed, members, value_of
+
+LISTS_CHANGED: Final = frozenset(
+    f"notifications/{what}/list_changed" for what in ("tools", "prompts", "resources")
+)
+UPDATED: Final = "notifications/resources/updated"
+SUBSCRIPTION_ID: Final = "io.modelcontextprotocol/subscriptionId"
+"""In `_meta`: the id of the `subscriptions/listen` that a notification belongs to."""
+
+ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
+
+ABOUT_CONNECTION: Final = LISTS_CHANGED | {UPDATED, ACKNOWLEDGED}
+"""Notifications that concern a connection, and not a request on it."""
 
 
 class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
-    """A call in the server's own words.
+    """A call in the server's own words: of a tool, or of another method that takes turns.
 
     Attributes:
-        name: The server's name of the tool, byte for byte.
-        arguments: Raw JSON object.
+        method: What is asked; whatever is not about a tool or a prompt has its params whole.
+        name: The server's name of the tool or prompt, byte for byte; the URI of a resource.
+        arguments: Raw JSON object; all the params of a method that names nothing.
         meta: The caller's `_meta` as a raw JSON object, or empty.
         headers: `Mcp-Param-*`, for transports that have headers.
+        more: Raw members of the params beside these, each with a comma before it.
+        dialogue: Who hears what the server says meanwhile; None when nobody does.
     """
 
     name: str
+    method: str = "tools/call"
     arguments: bytes
     meta: bytes = b""
     headers: Mapping[str, str] = {}
+    more: bytes = b""
+    dialogue: Dialogue | None = None
 
     def __repr__(self) -> str:
         """Name the call without what goes with it."""
-        return f"ToolCall(name={self.name!r})"
+        return f"ToolCall(name={self.name!r}, method={self.method!r})"
+
+    def along_with(self, extras: Extras) -> "ToolCall":
+        """Return the call with what the caller sent beside its arguments."""
+        # Those that the tool's schema explains are made anew, of the arguments.
+        ours = {name.lower() for name in self.headers}
+        unknown = {name: value for name, value in extras.headers.items() if name not in ours}
+        headers = {**unknown, **self.headers} if unknown else self.headers
+        return msgspec.structs.replace(self, more=extras.parts, headers=headers)
 
 
 class Session(Protocol):
@@ -46,8 +77,8 @@ class Session(Protocol):
         """The protocol revision that both sides speak."""
         ...
 
-    async def list_page(self, cursor: str | None, /) -> bytes:
-        """Return one page of `tools/list`; None asks for the first.
+    async def list_page(self, cursor: str | None, method: str, /) -> bytes:
+        """Return one page of `tools/list`, or of another list; None asks for the first.
 
         Raises:
             UpstreamError: There is no such page.
@@ -55,11 +86,34 @@ class Session(Protocol):
         ...
 
     async def call(self, call: ToolCall, /) -> bytes:
-        """Run a tool.
+        """Run a tool, or ask what else takes a turn.
 
         Raises:
             UpstreamError: There is no result.
         """
+        ...
+
+    async def watch(self, uris: frozenset[str], /) -> Mapping[str, UpstreamError]:
+        """Let the server tell of updates to exactly these resources from now on.
+
+        Returns:
+            Those for which it cannot be had, with the reason.
+
+        Raises:
+            UpstreamError: The connection is lost.
+        """
+        ...
+
+
+class Follower(Protocol):
+    """Somebody who follows resources on a connection."""
+
+    def updated(self, uri: str) -> None:
+        """Take note that a resource was updated."""
+        ...
+
+    def ended(self) -> None:
+        """Take note that nothing is subscribed to any more."""
         ...
 
 
@@ -78,9 +132,17 @@ class BuiltinServer(Protocol):
 
 
 class Signals:
-    """What a connection tells its owner: the tools changed, or the conversation is over."""
+    """What a connection tells its owner: the tools changed, or the conversation is over.
+
+    Attributes:
+        process: The id of the child process at the other end, and of its group; None without one.
+        follower: Who else is told of the end, and of updates to resources.
+    """
 
     def __init__(self) -> None:
+        self.process: int | None = None
+        self.follower: Follower | None = None
+        self._acknowledgements: dict[int, asyncio.Future[object]] = {}
         self._stirred = anyio.Event()
         self._changed = False
         self._ended: str | None = None
@@ -95,11 +157,42 @@ class Signals:
         self._changed = True
         self._stirred.set()
 
+    def heard(self, method: str, message: bytes) -> bool:
+        """Take a notification; return whether it is one of those that concern a connection."""
+        if method in LISTS_CHANGED:
+            self.tools_changed()
+        elif method == UPDATED:
+            uri = _param(message, "uri")
+            if isinstance(uri, str) and self.follower is not None:
+                self.follower.updated(uri)
+        elif method == ACKNOWLEDGED:
+            meta = _param(message, "_meta")
+            told = cast("dict[str, object]", meta) if isinstance(meta, dict) else {}
+            number = told.get(SUBSCRIPTION_ID)
+            awaited = self._acknowledgements.pop(number, None) if isinstance(number, int) else None
+            if awaited is not None and not awaited.done():
+                awaited.set_result(_param(message, "notifications"))
+        else:
+            return False
+        return True
+
+    def acknowledgement(self, number: int) -> asyncio.Future[object]:
+        """Return the future of what the server honours of our `subscriptions/listen` *number*."""
+        future = asyncio.get_running_loop().create_future()
+        self._acknowledgements[number] = future
+        return future
+
+    def lapsed(self) -> None:
+        """Say that subscriptions to resources stand no longer, although the connection does."""
+        if self.follower is not None:
+            self.follower.ended()
+
     def end(self, reason: str) -> None:
         """Say that nothing more will come; the first reason stands."""
         if self._ended is None:
             self._ended = reason
         self._stirred.set()
+        self.lapsed()
 
     def take_changed(self) -> bool:
         """Return whether the tools changed since the last time this was asked."""
@@ -130,6 +223,7 @@ class Setup:
 
     Attributes:
         is_legacy: The server is known to speak the handshake, so asking is left out.
+        abilities: What we say in the handshake that we can be asked.
         make_builtin: Makes a bundled server from its arguments; None when there is none.
     """
 
@@ -139,4 +233,12 @@ class Setup:
     signals: Signals
     trust: Trust
     is_legacy: bool = False
+    abilities: Abilities = Abilities.NONE
     make_builtin: Callable[[], BuiltinServer] | None = None
+
+
+def _param(message: bytes, name: str) -> object:
+    try:
+        return value_of(members(members(message).get("params", b"{}")).get(name, b"null"))
+    except Malformed:
+        return None

@@ -40,7 +40,7 @@ async def open_sse(setup: Setup) -> AsyncGenerator[Session]:
         tasks.start_soon(stream.read)
         try:
             await stream.opened
-            era = await initialize(stream.channel)
+            era = await initialize(stream.channel, setup.abilities)
             yield ChannelSession(stream.channel, era)
         finally:
             stream.channel.close("was stopped")
@@ -118,11 +118,13 @@ class _Stream:
                 request = self._exchange.prepare("POST", _POST, url=self._endpoint)
                 with closing(await request.send(frame)) as answer:
                     await answer.read()
-                    problem = status_error(answer.status)
+                    problem = status_error(answer.status, answer.headers)
         except UpstreamError as error:
             problem = error
         except TimeoutError:
-            problem = UpstreamUnavailable("does not accept what it is sent", sent=True)
+            problem = UpstreamUnavailable(
+                "does not accept what it is sent", sent=True, transient=True
+            )
         if problem is not None:
             self.channel.reject(number, problem)
         if after is not None:

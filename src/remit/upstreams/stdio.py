@@ -28,8 +28,9 @@ async def open_stdio(setup: Setup) -> AsyncGenerator[Session]:
         setup.signals.end(reason)
 
     await child.start(setup.resolved, on_line=channel.receive, on_end=end)
+    setup.signals.process = child.pid
     try:
-        era = await negotiate(channel, is_legacy=setup.is_legacy)
+        era = await negotiate(channel, is_legacy=setup.is_legacy, abilities=setup.abilities)
         yield ChannelSession(channel, era)
     finally:
         channel.close("was stopped")

@@ -5,8 +5,10 @@ legacy: initialize ──▶ session ──(404, or 400 about the session)──
         by whichever caller comes first, for all
 """
 
-from collections.abc import AsyncGenerator
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from http import HTTPStatus
 
 import anyio
@@ -14,19 +16,24 @@ from mcp.shared.inbound import (
     MCP_METHOD_HEADER,
     MCP_NAME_HEADER,
     MCP_PROTOCOL_VERSION_HEADER,
+    NAME_BEARING_METHODS,
     encode_header_value,
 )
 from mcp_types import HEADER_MISMATCH, METHOD_NOT_FOUND, MISSING_REQUIRED_CLIENT_CAPABILITY
 
 from remit.errors import UpstreamError, UpstreamProtocolError, UpstreamUnavailable
+from remit.model.conversation import Abilities
 from remit.upstreams.background import open_background
-from remit.upstreams.channel import call_parts, cursor_part, error_code
-from remit.upstreams.era import INITIALIZE, Era, announces_changes, is_modern_answer
-from remit.upstreams.handshake import DISCOVER, LISTEN, LISTEN_PARTS, is_modern_verdict
+from remit.upstreams.channel import call_params, cursor_part, error_code
+from remit.upstreams.dialogue import Dialogue
+from remit.upstreams.era import Era, announces_changes, initialize_parts, is_modern_answer
+from remit.upstreams.handshake import DISCOVER, LISTEN_PARTS, is_modern_verdict
 from remit.upstreams.http import HttpRequest, status_error
 from remit.upstreams.peer import HttpPeer, Reply
 from remit.upstreams.relay import open_relay
 from remit.upstreams.session import Session, Setup, ToolCall
+from remit.upstreams.trace_context import context_in
+from remit.upstreams.watching import LISTEN, WatchedByRequests, listen_parts, refused_of
 from remit.upstreams.wire import notification_frame, request_frame
 
 SESSION_HEADER = "Mcp-Session-Id"
@@ -58,7 +65,7 @@ async def open_http(setup: Setup) -> AsyncGenerator[Session]:
             tasks.start_soon(modern.listen)
             yield modern
             return
-        legacy = LegacyHttp(peer)
+        legacy = LegacyHttp(peer, setup.abilities)
         await legacy.open()
         tasks.start_soon(legacy.listen)
         try:
@@ -75,8 +82,8 @@ class ModernHttp:
         self._peer = peer
         self._announces_changes = False
         self._era = Era.modern()
-        self._lists = self._prepare("tools/list")
-        self._calls = self._prepare("tools/call")
+        self._prepared: dict[str, HttpRequest] = {}
+        self._watching: anyio.CancelScope | None = None
 
     @property
     def era(self) -> Era:
@@ -106,24 +113,31 @@ class ModernHttp:
                 raise
             return False
         self._announces_changes = announces_changes(answer)
+        self._era = Era.discovered(answer)
         return is_modern_answer(answer)
 
-    async def list_page(self, cursor: str | None, /) -> bytes:
-        """Return one page of `tools/list`; None asks for the first."""
+    async def list_page(self, cursor: str | None, method: str, /) -> bytes:
+        """Return one page of a list; None asks for the first."""
         number = self._peer.next_id()
-        frame = request_frame(number, "tools/list", self._era.params(cursor_part(cursor)))
-        return (await self._peer.post(frame, number=number, request=self._lists)).result()
+        frame = request_frame(number, method, self._era.params(cursor_part(cursor)))
+        request = self._prepare(method)
+        return (await self._peer.post(frame, number=number, request=request)).result()
 
     async def call(self, call: ToolCall, /) -> bytes:
         """Run a tool; a caller that leaves drops the exchange, which cancels it."""
         number = self._peer.next_id()
-        params = self._era.params(call_parts(call), call.meta)
-        headers = {**call.headers, MCP_NAME_HEADER: encode_header_value(call.name)}
+        params = call_params(self._era, call, number)
+        headers = call.headers
+        if call.method in NAME_BEARING_METHODS:
+            headers = {**headers, MCP_NAME_HEADER: encode_header_value(call.name)}
+        if context := context_in(call.meta):
+            headers = {**headers, **context}
         reply = await self._peer.post(
-            request_frame(number, "tools/call", params),
+            request_frame(number, call.method, params),
             number=number,
-            request=self._calls,
+            request=self._prepare(call.method),
             headers=headers,
+            dialogue=call.dialogue,
         )
         return reply.result()
 
@@ -137,19 +151,59 @@ class ModernHttp:
                 await self._peer.follow(request, frame)
             await anyio.sleep(LISTEN_PAUSE)
 
+    async def watch(self, uris: frozenset[str], /) -> Mapping[str, UpstreamError]:
+        """Follow these on a stream of their own; the older stream ends once it is there."""
+        older, self._watching = self._watching, None
+        try:
+            if not uris:
+                return {}
+            scope = self._watching = anyio.CancelScope()
+            number = self._peer.next_id()
+            honoured = self._peer.signals.acknowledgement(number)
+            self._peer.run(partial(self._follow, uris, number, scope, honoured))
+            return refused_of(uris, await honoured)
+        finally:
+            if older is not None:
+                older.cancel()
+
+    async def _follow(
+        self,
+        uris: frozenset[str],
+        number: int,
+        scope: anyio.CancelScope,
+        honoured: asyncio.Future[object],
+    ) -> None:
+        problem: UpstreamError = UpstreamProtocolError("opens no stream of updates")
+        frame = request_frame(number, LISTEN, self._era.params(listen_parts(uris)))
+        with scope:
+            try:
+                await self._peer.follow(self._prepare(LISTEN), frame)
+            except UpstreamError as error:
+                problem = error
+            if not honoured.done():
+                honoured.set_exception(problem)
+            elif self._watching is scope:
+                self._peer.signals.lapsed()
+
     def _prepare(self, method: str) -> HttpRequest:
+        known = self._prepared.get(method)
+        if known is not None:
+            return known
         headers = {MCP_PROTOCOL_VERSION_HEADER: self._era.version, MCP_METHOD_HEADER: method}
-        return self._peer.prepare("POST", headers)
+        prepared = self._prepared[method] = self._peer.prepare("POST", headers)
+        return prepared
 
 
 class LegacyHttp:
     """A session that the server may forget, and that is then opened again once for all callers."""
 
-    def __init__(self, peer: HttpPeer) -> None:
+    def __init__(self, peer: HttpPeer, abilities: Abilities) -> None:
         self._peer = peer
+        self._abilities = abilities
         self._era = Era("")
         self._opened = 0
         self._opening = anyio.Lock()
+        self._watched = WatchedByRequests(self._ask_parts)
 
     @property
     def era(self) -> Era:
@@ -163,7 +217,7 @@ class LegacyHttp:
             UpstreamError: The server cannot be reached, or refuses.
         """
         number = self._peer.next_id()
-        frame = request_frame(number, "initialize", b"{%s}" % INITIALIZE)
+        frame = request_frame(number, "initialize", b"{%s}" % initialize_parts(self._abilities))
         # What opens a session is not part of one.
         request = self._peer.prepare("POST", {})
         reply = await self._peer.post(frame, number=number, request=request)
@@ -182,19 +236,24 @@ class LegacyHttp:
         )
         self._opened += 1
         await self._peer.post(notification_frame("notifications/initialized"))
+        if self._opened > 1:
+            self._watched.forget()
+            self._peer.signals.lapsed()
 
     async def close(self) -> None:
         """Tell the server that the session is not needed any more."""
         if SESSION_HEADER in self._peer.session:
             await self._peer.delete()
 
-    async def list_page(self, cursor: str | None, /) -> bytes:
-        """Return one page of `tools/list`; None asks for the first."""
-        return await self._ask("tools/list", self._era.params(cursor_part(cursor)))
+    async def list_page(self, cursor: str | None, method: str, /) -> bytes:
+        """Return one page of a list; None asks for the first."""
+        params = self._era.params(cursor_part(cursor))
+        return await self._ask(method, lambda _: params)
 
     async def call(self, call: ToolCall, /) -> bytes:
         """Run a tool."""
-        return await self._ask("tools/call", self._era.params(call_parts(call), call.meta))
+        params = partial(call_params, self._era, call)
+        return await self._ask(call.method, params, call.dialogue)
 
     async def listen(self) -> None:
         """Follow the server's notifications, if it offers a stream of them."""
@@ -207,27 +266,39 @@ class LegacyHttp:
                 return
             await anyio.sleep(LISTEN_PAUSE)
 
-    async def _ask(self, method: str, params: bytes) -> bytes:
+    async def watch(self, uris: frozenset[str], /) -> Mapping[str, UpstreamError]:
+        """Let the server tell of updates to exactly these resources, on the session's stream."""
+        return await self._watched.watch(uris)
+
+    async def _ask_parts(self, method: str, parts: bytes) -> bytes:
+        return await self._ask(method, lambda _: self._era.params(parts))
+
+    async def _ask(
+        self, method: str, params: Callable[[int], bytes], dialogue: Dialogue | None = None
+    ) -> bytes:
         if self._opening.locked():
             async with self._opening:
                 pass  # a session is used once it has been opened whole
         opened = self._opened
-        reply = await self._post(method, params)
+        reply = await self._post(method, params, dialogue)
         if not self._is_session_lost(reply):
             return reply.result()
         # The server does not know the session, so it has not run the request.
         async with self._opening:
             if self._opened == opened:
                 await self.open()
-        reply = await self._post(method, params)
+        reply = await self._post(method, params, dialogue)
         if self._is_session_lost(reply):
             raise UpstreamUnavailable("forgets the sessions that it opens")
         return reply.result()
 
-    async def _post(self, method: str, params: bytes) -> Reply:
+    async def _post(
+        self, method: str, params: Callable[[int], bytes], dialogue: Dialogue | None
+    ) -> Reply:
         number = self._peer.next_id()
+        frame = request_frame(number, method, params(number))
         try:
-            return await self._peer.post(request_frame(number, method, params), number=number)
+            return await self._peer.post(frame, number=number, dialogue=dialogue)
         except anyio.get_cancelled_exc_class():
             # Unlike in the modern era, a dropped exchange cancels nothing.
             reason = b'{"requestId":%d,"reason":"the caller no longer waits"}' % number

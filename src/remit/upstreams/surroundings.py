@@ -13,12 +13,15 @@ from remit.upstreams.trust import Trust
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pace:
-    """How often things are tried, all in seconds.
+    """How often things are tried; times in seconds.
 
     Attributes:
         pause: Before the second attempt to connect; it doubles with each one that fails.
         longest_pause: Where doubling ends.
-        steady: A connection that lasted so long starts the pauses over.
+        steady: A connection that lasted so long makes earlier failures forgotten.
+        most_failures: So many within `window` end the attempts, but for a probe now and then.
+        window: How long a failure counts.
+        probe: Between two probes of a server that failed too often.
         relist: Between two readings of the list of a server on HTTP, which cannot be relied on
             to tell of changes.
         relist_pause: Least time between two readings that the server asked for.
@@ -30,6 +33,9 @@ class Pace:
     pause: float = 0.5
     longest_pause: float = 5.0
     steady: float = 10.0
+    most_failures: int = 8
+    window: float = 120.0
+    probe: float = 30.0
     relist: float = 60.0
     relist_pause: float = 0.5
     second_look: float = 2.0

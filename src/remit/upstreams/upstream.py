@@ -1,15 +1,27 @@
 """One server behind us: connected, listed, watched, and connected again when it is lost.
 
-starting ──▶ ready ──▶ starting (lost: the tools stay while one attempt is made)
-    │          ▲            │
-    └──▶ failed ◀───────────┘   the reason is shown; tried again after a pause
-disabled: by the declaration, or since a variable it needs is missing
-retired:  no longer declared so; calls under way end, and then every connection is closed
+    starting ──────▶ ready ◀─────▶ degraded    its list could not be read again; or it was lost,
+        │              ▲  ▲           │        and its tools stay while one attempt is made
+        ▼              │  └───────┐   │
+    backing off ◀──────┼──────────┼───┘        the tools are gone; each pause is longer, to a bound
+        │              │          │
+        └──▶ quarantined ─────────┘            too many failures within a window: only a probe now
+                                               and then, until one succeeds
+    stopped ◀── from anywhere                  by the declaration, or since a variable is missing,
+                                               or since nobody has claimed its package (R30)
+
+`restart` and a changed declaration begin anew at starting. What is no longer declared is retired:
+calls under way end, and then every connection is closed.
 """
 
 import math
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    AsyncExitStack,
+    asynccontextmanager,
+)
 from dataclasses import replace
 from functools import partial
 from typing import Final, Never
@@ -20,25 +32,34 @@ import structlog
 from remit.errors import (
     UpstreamError,
     UpstreamProtocolError,
-    UpstreamTimeout,
     UpstreamUnavailable,
 )
+from remit.model.contents import Contents
+from remit.model.conversation import Extras
 from remit.model.principals import Principal
 from remit.model.servers import ServerConfig, ServerState, ServerStatus, ServerTrial, Transport
+from remit.model.tools import ToolId, estimated_tokens
+from remit.upstreams.attempts import Attempts
+from remit.upstreams.clock import clock_skew
 from remit.upstreams.connection import Connection, open_connection
-from remit.upstreams.deadline import Deadline
+from remit.upstreams.contents import read_contents
 from remit.upstreams.environment import MissingVariable, resolve
 from remit.upstreams.era import Era
 from remit.upstreams.listing import read_tools
+from remit.upstreams.memory import memory_of_group
 from remit.upstreams.offer import Offer, build_offer
-from remit.upstreams.pool import Pool
-from remit.upstreams.session import Session, Setup, Signals
+from remit.upstreams.session import Session, Setup, Signals, ToolCall
 from remit.upstreams.surroundings import Surroundings
 from remit.upstreams.transcript import Transcript, secrets_of
+from remit.upstreams.updates import Subscription
+from remit.upstreams.ways import PLAIN, Way, Ways
 
 log = structlog.get_logger(__name__)
 
 NO_LONGER: Final = "is no longer declared, or not in this way"
+
+_WORTH_WAITING: Final = (ServerState.STARTING, ServerState.READY, ServerState.DEGRADED)
+"""Where a call may wait for a connection: an attempt is made at once, and its end is told."""
 
 PARTING: Final = 30.0
 """Seconds that calls under way have to end when their server is retired."""
@@ -68,7 +89,10 @@ class Upstream:
         self._probe_is_fatal = False
         self._transcript: Transcript | None = None
         self._relist_note = ""
-        self._pool = None if config.is_shared else self._new_pool()
+        self._attempts = Attempts(around.pace)
+        self._next_attempt: float | None = None
+        self._opened: list[Signals] = []
+        self._ways = Ways(config, self, self._open_way, tasks=around.tasks, idle=around.pace.idle)
         self._life = anyio.CancelScope()
         self._calls = 0
         self._idle = anyio.Event()
@@ -76,21 +100,39 @@ class Upstream:
         self.settled = anyio.Event()
         self.offer: Offer | None = None
 
+    @property
+    def name(self) -> str:
+        """What the declaration calls it."""
+        return self._config.name
+
     def status(self) -> ServerStatus:
         """Return where the server stands, for people."""
         transcript = self._transcript or Transcript()
         offer = self.offer or Offer()
-        notes = (*offer.notes, self._relist_note, *transcript.notes)
+        notes = (*offer.notes, *transcript.notes)
+        state, reason = self._state, self._reason
+        if state is ServerState.READY and (amiss := self._amiss()):
+            state, reason = ServerState.DEGRADED, transcript.redacted(amiss)
+        until = self._next_attempt
         return ServerStatus(
             name=self._config.name,
             transport=self._config.transport,
-            state=self._state,
-            reason=self._reason,
+            state=state,
+            reason=reason,
             tools=len(offer.tools),
             protocol=self._era.version if self._era is not None else "",
             stderr_tail=transcript.tail,
-            notes=tuple(transcript.redacted(note) for note in notes if note),
+            notes=tuple(transcript.redacted(note) for note in notes),
+            failures=self._attempts.failures,
+            retry_in=None if until is None else max(0.0, until - anyio.current_time()),
+            connections=len(self._opened),
+            processes=tuple(s.process for s in self._opened if s.process is not None),
+            in_flight=self._calls,
         )
+
+    def _amiss(self) -> str:
+        """Return what is wrong with a server that is connected, or nothing."""
+        return self._relist_note
 
     async def try_out(self) -> ServerTrial:
         """Connect beside what is connected, list the tools, and leave again.
@@ -99,7 +141,7 @@ class Upstream:
         """
         began = anyio.current_time()
         trial = await self._trial()
-        trial = replace(trial, ms=(anyio.current_time() - began) * 1000)
+        trial = replace(trial, ms=(anyio.current_time() - began) * 1000, skew=await self._skew())
         if self._transcript is None:
             return trial
         shown = self._transcript.redacted
@@ -107,22 +149,33 @@ class Upstream:
             trial, reason=shown(trial.reason), notes=tuple(shown(note) for note in trial.notes)
         )
 
+    async def _skew(self) -> float | None:
+        try:
+            url = resolve(self._config, self._around.environ).url
+        except MissingVariable:
+            return None
+        return await clock_skew(url, self._around.trust) if url else None
+
     async def _trial(self) -> ServerTrial:
         if not self._config.allow_unclaimed:
             refusal = self._around.unclaimed(self._config)
             if refusal is not None:
                 return ServerTrial(reason=refusal)
         found: list[Offer] = []
+        signals = Signals()
 
         async def read(session: Session) -> None:
             found.append(await self._read_offer(session))
 
         try:
-            async with self._around.slots, self._open(Signals(), read) as connection:
+            async with self._around.slots, self._open(signals, read) as connection:
+                process = signals.process
                 return ServerTrial(
                     protocol=connection.session.era.version,
                     tools=tuple(tool.id.name for tool in found[0].tools),
                     notes=found[0].notes,
+                    tokens=sum(estimated_tokens(tool.wire) for tool in found[0].tools),
+                    memory=None if process is None else memory_of_group(process),
                 )
         except (MissingVariable, UpstreamError) as error:
             return ServerTrial(reason=str(error))
@@ -143,9 +196,8 @@ class Upstream:
             with anyio.move_on_after(parting):
                 await self._idle.wait()
         self._life.cancel()
-        if self._pool is not None:
-            self._pool.close()
-        self._move(ServerState.DISABLED, NO_LONGER)
+        self._ways.close()
+        self._move(ServerState.STOPPED, NO_LONGER)
         log.info("server retired", server=self._config.name)
 
     async def _run(self) -> None:
@@ -153,25 +205,22 @@ class Upstream:
         if refusal is not None:
             self._move(*refusal)
             return
-        pace = self._around.pace
-        pause = pace.pause
         while True:
             try:
                 await self._live()
             except MissingVariable as error:
-                self._move(ServerState.DISABLED, str(error))
+                self._move(ServerState.STOPPED, str(error))
                 self._publish(None)
                 return
             except UpstreamError as error:
-                self._lost(str(error))
+                pause = self._lost(str(error))
             except Exception as error:
                 # The supervisor of an upstream connection: its fault must not end the others'.
                 log.exception("server failed", server=self._config.name)
-                self._lost(f"failed in an unforeseen way: {type(error).__name__}")
-            if self._was_steady():
-                pause = pace.pause
+                pause = self._lost(f"failed in an unforeseen way: {type(error).__name__}")
+            self._next_attempt = anyio.current_time() + pause
             await anyio.sleep(pause)
-            pause = min(2 * pause, pace.longest_pause)
+            self._next_attempt = None
 
     async def invoke(
         self,
@@ -181,17 +230,22 @@ class Upstream:
         meta: bytes,
         principal: Principal,
         timeout: float,  # noqa: ASYNC109 - what the port asks for
+        method: str = "tools/call",
+        extras: Extras | None = None,
     ) -> bytes:
-        """Run a tool and return the raw `result`.
+        """Run a tool, or ask *method* about another item, and return the raw `result`.
 
         Raises:
             UpstreamError: There is none; the text names the server.
         """
         self._calls += 1
         try:
-            return await self._invoke(
-                tool, arguments=arguments, meta=meta, principal=principal, seconds=timeout
-            )
+            if self._is_retired:
+                raise UpstreamUnavailable(NO_LONGER)
+            if self.offer is None:
+                raise self._absent("offers nothing now")
+            call = self.offer.call(ToolId(self._config.name, tool), method, arguments, meta)
+            return await self._call(call, principal, timeout, extras)
         except UpstreamError as error:
             if isinstance(error, UpstreamUnavailable) and self._signals is not None:
                 self._signals.tools_changed()  # is it still there?
@@ -205,58 +259,56 @@ class Upstream:
             if self._is_retired and not self._calls:
                 self._idle.set()
 
-    async def _invoke(
-        self, tool: str, *, arguments: bytes, meta: bytes, principal: Principal, seconds: float
+    async def _call(
+        self, call: ToolCall, principal: Principal, seconds: float, extras: Extras | None
     ) -> bytes:
-        if self._is_retired:
-            raise UpstreamUnavailable(NO_LONGER)
-        route = self.offer.routes.get(tool) if self.offer is not None else None
-        if route is None:
-            raise UpstreamUnavailable(self._reason or f"offers no tool {tool!r} now")
-        call = route.call(arguments, meta)
-        sent = False
-        try:
-            with Deadline(seconds), await self._turn(principal) as session:
-                sent = True
-                return await session.call(call)
-        except TimeoutError:
-            late = self._why_late(principal, seconds, sent=sent)
-            raise UpstreamTimeout(late, sent=sent) from None
+        if extras is None:
+            return await self._ways.call(call, principal, seconds)
+        call = call.along_with(extras)
+        if extras.conversation is None:
+            return await self._ways.call(call, principal, seconds)
+        return await self._ways.converse(call, principal, extras.conversation, seconds)
 
-    async def _turn(self, principal: Principal) -> AbstractContextManager[Session]:
-        """Take a turn on the connection that the caller uses (R27)."""
-        if self._pool is not None:
-            return await self._pool.turn(_key(principal))
-        while (connection := self._connected()) is None:
-            if self._state in (ServerState.FAILED, ServerState.DISABLED):
-                raise UpstreamUnavailable(self._reason)
+    def follow(self, uri: str, principal: Principal, told: Callable[[str], None]) -> Subscription:
+        """Begin to follow a resource; *told* is called with the URI of each update.
+
+        Raises:
+            UpstreamError: The server tells of no updates, or is away for longer.
+        """
+        if self.offer is not None and not self.offer.contents.subscribable:
+            raise UpstreamUnavailable(f"server {self._config.name!r} tells of no updates")
+        if self._state not in _WORTH_WAITING:
+            raise self._absent(NO_LONGER)
+        return self._ways.follow(uri, principal, told)
+
+    async def turn(self) -> AbstractContextManager[Session]:
+        """Take a turn on the connection that callers share.
+
+        Raises:
+            UpstreamUnavailable: There is none, and none will come soon.
+        """
+        while (connection := self.connected()) is None:
+            if self._state not in _WORTH_WAITING:
+                raise self._absent(NO_LONGER)
             await self._moved.wait()
         return await connection.turn()
 
-    def _connected(self) -> Connection | None:
+    def _absent(self, otherwise: str) -> UpstreamUnavailable:
+        transient = self._state is ServerState.BACKING_OFF
+        return UpstreamUnavailable(self._reason or otherwise, transient=transient)
+
+    def connected(self) -> Connection | None:
         """Return the shared connection, unless it is lost and its owner has yet to notice."""
         lost = self._signals is None or self._signals.ended is not None
         return None if lost else self._connection
 
-    def _why_late(self, principal: Principal, seconds: float, *, sent: bool) -> str:
-        if self._pool is not None:
-            connection = self._pool.find(_key(principal))
-        else:
-            connection = self._connected()
-        late = f"did not answer within {seconds:g} seconds"
-        if not sent:
-            why = "no connection is open yet" if connection is None else "upstream busy"
-            return f"{late}: {why}, the call was not sent"
-        others = connection.in_flight if connection is not None else 0
-        return f"{late}: upstream busy with {others} more" if others else late
-
     def _refusal(self) -> tuple[ServerState, str] | None:
         if not self._config.enabled:
-            return ServerState.DISABLED, "disabled in the declaration"
+            return ServerState.STOPPED, "disabled in the declaration"
         if not self._config.allow_unclaimed:
             reason = self._around.unclaimed(self._config)
             if reason is not None:
-                return ServerState.FAILED, reason
+                return ServerState.STOPPED, reason
         return None
 
     async def _live(self) -> Never:
@@ -280,7 +332,8 @@ class Upstream:
                     await slot.aclose()
                     self._ready(connection, signals, offer)
                     try:
-                        await self._watch(connection, signals)
+                        async with self._ways.updates.accompanied((), connection.session, signals):
+                            await self._watch(connection, signals)
                     finally:
                         self._connection = self._signals = None  # closing takes a while
             finally:
@@ -328,18 +381,26 @@ class Upstream:
     async def _read_offer(self, session: Session) -> Offer:
         listed, notes = await read_tools(session)
         has_headers = self._config.transport is Transport.HTTP and session.era.is_modern
-        return build_offer(self._config, listed, notes=notes, has_headers=has_headers)
+        offer = build_offer(self._config, listed, notes=notes, has_headers=has_headers)
+        before = self.offer.contents if self.offer is not None else Contents()
+        patience = self._config.start_timeout / 2
+        contents, more = await read_contents(self._config.name, session, before, patience)
+        return replace(offer, contents=contents, notes=(*offer.notes, *more))
 
     @asynccontextmanager
     async def _open(
-        self, signals: Signals, first: Callable[[Session], Awaitable[None]]
+        self,
+        signals: Signals,
+        first: Callable[[Session], Awaitable[None]],
+        way: Way = PLAIN,
     ) -> AsyncGenerator[Connection]:
         """Open a connection with the entry's values as they are now."""
         resolved = resolve(self._config, self._around.environ)
         if self._transcript is None:
             self._transcript = Transcript(secrets_of(self._config, resolved))
         make = self._around.builtins.get(self._config.builtin)
-        is_legacy = self._probe_is_fatal or (self._era is not None and not self._era.is_modern)
+        is_known = self._era is not None and not self._era.is_modern
+        is_legacy = way.is_legacy or self._probe_is_fatal or is_known
         setup = Setup(
             config=self._config,
             resolved=resolved,
@@ -347,46 +408,57 @@ class Upstream:
             signals=signals,
             trust=self._around.trust,
             is_legacy=is_legacy,
+            abilities=way.abilities,
             make_builtin=None if make is None else partial(make, resolved.args),
         )
-        async with open_connection(setup, first) as connection:
-            yield connection
+        self._opened.append(signals)
+        try:
+            async with open_connection(setup, first) as connection:
+                yield connection
+        finally:
+            self._opened.remove(signals)
 
-    def _new_pool(self) -> Pool:
-        # The connection that lists the tools is one of the server's children.
-        return Pool(
-            self._config.name,
-            lambda signals: self._open(signals, _nothing_first),
-            tasks=self._around.tasks,
-            most=max(1, self._config.max_children - 1),
-            idle=self._around.pace.idle,
-        )
+    def _open_way(self, way: Way, signals: Signals) -> AbstractAsyncContextManager[Connection]:
+        return self._open(signals, _nothing_first, way)
 
     def _ready(self, connection: Connection, signals: Signals, offer: Offer) -> None:
         self._connection = connection
         self._signals = signals
         self._era = connection.session.era
+        self._ways.speaks(self._era)
         self._ready_since = anyio.current_time()
         log.info("server ready", server=self._config.name, tools=len(offer.tools))
         self._publish(offer)
         self._move(ServerState.READY, "")
 
-    def _was_steady(self) -> bool:
-        since, self._ready_since = self._ready_since, math.inf
-        return anyio.current_time() - since > self._around.pace.steady
+    def _lost(self, problem: str) -> float:
+        """Take note that there is no connection, and return the seconds until the next attempt.
 
-    def _lost(self, problem: str) -> None:
-        """Take note that there is no connection; tools go when a second attempt failed as well."""
+        The tools go when a second attempt failed as well.
+        """
+        now, since = anyio.current_time(), self._ready_since
+        self._ready_since, self._relist_note = math.inf, ""
+        if now - since > self._around.pace.steady:
+            self._attempts.lasted()
+        pause = self._attempts.failed(now)
         reason = self._transcript.redacted(problem) if self._transcript is not None else problem
-        if self._state is ServerState.READY:
-            log.warning("server lost", server=self._config.name, reason=reason)
-            self._move(ServerState.STARTING, reason)
-            return
-        if self._state is not ServerState.FAILED or reason != self._reason:
-            log.warning("server failed", server=self._config.name, reason=reason)
-        self._era = None
-        self._move(ServerState.FAILED, reason)
-        self._publish(None)
+        reason = self._attempts.told(reason)
+        if self._attempts.is_open:
+            state, said = ServerState.QUARANTINED, "server quarantined"
+        elif math.isfinite(since):
+            state, said = ServerState.DEGRADED, "server lost"
+        else:
+            state, said = ServerState.BACKING_OFF, "server failed"
+        # Of what goes on failing it is said once, until it fails for another reason; of what is
+        # in quarantine not even that, since nobody is waiting for it.
+        is_news = state is not self._state or reason != self._reason
+        if is_news and not self._state is state is ServerState.QUARANTINED:
+            log.warning(said, server=self._config.name, reason=reason)
+        self._move(state, reason)
+        if state is not ServerState.DEGRADED:
+            self._era = None
+            self._publish(None)
+        return pause
 
     def _move(self, state: ServerState, reason: str) -> None:
         self._state, self._reason = state, reason
@@ -398,7 +470,7 @@ class Upstream:
     def _publish(self, offer: Offer | None) -> None:
         before, self.offer = self.offer, offer
         self._log_notes(before or Offer(), offer or Offer())
-        if (before and before.tools) != (offer and offer.tools):
+        if _on_offer(before) != _on_offer(offer):
             self._on_change()
 
     def _log_notes(self, before: Offer, after: Offer) -> None:
@@ -413,5 +485,5 @@ async def _nothing_first(session: Session) -> None:
     del session
 
 
-def _key(principal: Principal) -> tuple[str, str]:
-    return principal.tenant, principal.subject
+def _on_offer(offer: Offer | None) -> object:
+    return offer and (offer.tools, offer.contents)

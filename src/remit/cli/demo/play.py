@@ -19,7 +19,6 @@ from remit.cli.explain import open_authority
 from remit.model.decisions import Verdict
 from remit.model.events import AuditQuery
 from remit.model.principals import DEFAULT_TENANT, Principal, PrincipalKind
-from remit.model.servers import ServerState
 
 BRANCH = "feature/gift-wrap"
 NEW_FILE = "gift_wrap.py"
@@ -70,11 +69,11 @@ def _show_servers(stage: Stage) -> None:
     )
     table = _table("server", "how", "state", "tools", "speaks", "why")
     for status in statuses:
-        colour = "green" if status.state is ServerState.READY else "red"
+        colour = "green" if status.state.is_up else "red"
         table.add_row(
             status.name,
             status.transport.value,
-            f"[{colour}]{status.state.value}[/]",
+            f"[{colour}]{status.state.in_words}[/]",
             str(status.tools),
             status.protocol or "-",
             escape(status.reason) or "-",

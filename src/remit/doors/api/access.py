@@ -147,7 +147,7 @@ async def operator(request: Request) -> Operator:
     """
     principal, services = _asked_by(request)
     own = services.tenants.find(principal.tenant)
-    if own is None or not _is_operator(principal):
+    if own is None or not is_operator(principal):
         await _note_refusal(request, principal, own, services, ONLY_OPERATORS)
         raise Refused(ONLY_OPERATORS)
     return Operator(**_parts(request, principal, own, services))
@@ -189,7 +189,7 @@ async def _administrator_of(request: Request, tenant: str | None) -> Administrat
     own = services.tenants.find(principal.tenant)
     meant = own if tenant is None else services.tenants.find(tenant)
     is_own = own is not None and meant is own
-    if own is None or not principal.admin or not (is_own or _is_operator(principal)):
+    if own is None or not principal.admin or not (is_own or is_operator(principal)):
         await _note_refusal(request, principal, own, services, ONLY_ADMINISTRATORS)
         raise Refused(ONLY_ADMINISTRATORS)
     if meant is None:
@@ -202,7 +202,8 @@ def _asked_by(request: Request) -> tuple[Principal, Services]:
     return request.scope["remit.principal"], request.scope["remit.services"]
 
 
-def _is_operator(principal: Principal) -> bool:
+def is_operator(principal: Principal) -> bool:
+    """Whether it administers the installation, and so every tenant."""
     return principal.admin and principal.tenant == DEFAULT_TENANT
 
 

@@ -15,11 +15,13 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from remit.calls.current import begin
 from remit.calls.ids import new_id
 from remit.doors.api import (
     agents,
     audit,
     authority,
+    doctor,
     grants,
     keys,
     myself,
@@ -44,6 +46,7 @@ from remit.doors.asgi import PROBLEM, App, Event, Exchange, HttpRefusal, Receive
 from remit.doors.credentials import Authenticate, credential_of, principal_of
 from remit.doors.guard import Guard
 from remit.doors.oauth import ProtectedResources
+from remit.doors.refusals import Refusals
 from remit.errors import RemitError
 
 log = structlog.get_logger(__name__)
@@ -60,6 +63,7 @@ ROUTERS: Final[Sequence[APIRouter]] = (
     revisions.router,
     authority.router,
     audit.router,
+    doctor.router,
     projects.router,
 )
 
@@ -73,6 +77,7 @@ def build_api(
     authenticate: Authenticate,
     guard: Guard,
     resources: ProtectedResources,
+    refusals: Refusals,
     routers: Sequence[APIRouter] = ROUTERS,
 ) -> App:
     """Return what serves `/api/`.
@@ -82,12 +87,15 @@ def build_api(
         authenticate: From a credential to its bearer.
         guard: Checks host and origin.
         resources: How this gateway is called, and its challenges.
+        refusals: Counts whom it turns away.
         routers: The routes.
 
     Raises:
         TypeError: A route has no rule for who may use it.
     """
-    return _Edge(build_routes(routers), services, authenticate, guard, resources)
+    return _Edge(
+        build_routes(routers), services, authenticate, guard, resources=resources, refusals=refusals
+    )
 
 
 def build_routes(routers: Sequence[APIRouter] = ROUTERS) -> "Routes":
@@ -165,9 +173,12 @@ class _Edge:
         services: Services,
         authenticate: Authenticate,
         guard: Guard,
+        *,
         resources: ProtectedResources,
+        refusals: Refusals,
     ) -> None:
         self._app = app
+        self._refusals = refusals
         self._resources = resources
         self._services = services
         self._authenticate = authenticate
@@ -198,11 +209,15 @@ class _Edge:
             status, text, headers = encoded(error, scope["path"])
             if isinstance(error, HttpRefusal):
                 headers = self._resources.headers(exchange, error)
+                self._refusals.note(error)
             await exchange.respond(status, text, kind=PROBLEM, headers=headers)
         except Exception:
             log.exception("request failed", path=scope["path"])
             if not started:
                 raise
+        finally:
+            if "remit.current" in scope:
+                scope["remit.current"].is_over = True
 
     async def _admitted(self, exchange: Exchange, scope: Scope) -> bytes:
         """Return the body of a request that may go on, with its sender in the scope.
@@ -215,7 +230,9 @@ class _Edge:
         if exchange.path == OPENAPI:
             return b""
         credential = credential_of(exchange)
-        scope["remit.principal"] = await principal_of(self._authenticate, credential, exchange.path)
+        principal = await principal_of(self._authenticate, credential, exchange.path)
+        scope["remit.principal"] = principal
+        scope["remit.current"] = begin(scope["remit.request_id"], principal)
         scope["remit.services"] = self._services
         scope["remit.base"] = self._resources.base(exchange)
         body = await exchange.body()

@@ -1,6 +1,6 @@
 """What the API asks of the rest of remit: a few ports, some for each tenant."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -14,6 +14,7 @@ from remit.admin.revisions import RevisionStore
 from remit.admin.tenants import TenantStore
 from remit.model.declaration import Declaration
 from remit.model.events import AuditEvent, AuditQuery
+from remit.model.health import Examination
 from remit.model.principals import Principal
 from remit.model.servers import ServerStatus, ServerTrial
 from remit.model.tools import Tool, ToolId
@@ -180,6 +181,7 @@ class Services:
     """What every tenant shares.
 
     Attributes:
+        examine: Examines the tenant of that name; whether with what all tenants share.
         forget: Lets every credential be verified anew, at once in this process (R17).
         now: The time, aware UTC.
     """
@@ -193,5 +195,6 @@ class Services:
     editor: Editor
     audit: Audit
     changes: ChangeRecord
+    examine: Callable[[str, bool], Awaitable[Examination]]
     forget: Callable[[], None]
     now: Callable[[], datetime]

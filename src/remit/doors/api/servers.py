@@ -25,8 +25,12 @@ class ServerShape(BaseModel):
     transport: Literal["stdio", "http", "sse", "builtin"]
     enabled: bool
     default_access: Literal["allow", "deny"]
-    state: Literal["starting", "ready", "failed", "disabled"]
+    state: Literal["starting", "ready", "degraded", "backing_off", "quarantined", "stopped"]
     reason: str = Field(description="Why it is not ready; empty when it is.")
+    failures: int = Field(description="Attempts that failed and are not forgotten yet.")
+    retry_in: float | None = Field(description="Seconds until the next attempt, if one is due.")
+    connections: int = Field(description="Open ones; of a stdio server each is a process.")
+    in_flight: int = Field(description="Calls under way or waiting for their turn.")
     tools: int = Field(description="How many tools it offers now.")
     protocol: str = Field(description="The revision of MCP that is spoken with it, or empty.")
     notes: list[str] = Field(description="What was left out of its list, or looked odd about it.")
@@ -43,6 +47,10 @@ class ServerShape(BaseModel):
             default_access=config.default_access,
             state=status.state.value if status else "starting",
             reason=status.reason if status else "",
+            failures=status.failures if status else 0,
+            retry_in=status.retry_in if status else None,
+            connections=status.connections if status else 0,
+            in_flight=status.in_flight if status else 0,
             tools=status.tools if status else 0,
             protocol=status.protocol if status else "",
             notes=list(status.notes) if status else [],

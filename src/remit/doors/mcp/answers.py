@@ -1,15 +1,11 @@
 """What the door answers: whole JSON-RPC messages as bytes, whatever carries them."""
 
 from dataclasses import dataclass
-from typing import Final
 
 import msgspec
 
 from remit.doors.mcp.changes import Watch
 from remit.doors.mcp.envelope import Fault
-
-LIST_CHANGED: Final = b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
-"""What an older caller is told."""
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,13 +33,13 @@ class Stream:
     Attributes:
         watch: Says when; whoever sends the stream enters it, which frees its place at the end.
         opening: The first message, or empty.
-        changed: The message for each change, or empty when the caller asked for none.
+        tag: A member of the params of every notification, or empty.
         closing: The message that ends it when remit does, or empty.
     """
 
     watch: Watch
     opening: bytes = b""
-    changed: bytes = LIST_CHANGED
+    tag: bytes = b""
     closing: bytes = b""
 
 

@@ -1,19 +1,22 @@
-"""Who is told that the list of tools has changed: the callers whose own list has, and no other."""
+"""Who is told that a list or a resource has changed: callers that see the change, and no other."""
 
 import math
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
-from enum import Enum, auto
+from enum import Enum, StrEnum, auto
 from typing import Final, Protocol, Self
 
 import anyio
 
+from remit.calls.item_listing import Listed
 from remit.calls.listing import Listing
 from remit.calls.record import utc_now
+from remit.doors.mcp.subscriptions import Inbox
 from remit.errors import Refused, StorageUnavailable
 from remit.model.principals import Principal
 from remit.upstreams.catalogue import Catalogue
+from remit.upstreams.wire import json_bytes
 
 KEEP_ALIVE: Final = 15.0
 """Seconds after which a silent stream shows that it is alive, and its credential is asked again."""
@@ -60,14 +63,29 @@ class Notice(Enum):
     CLOSED = auto()
 
 
+class Topic(StrEnum):
+    """What there are lists of, by the word in the notifications' names."""
+
+    TOOLS = "tools"
+    PROMPTS = "prompts"
+    RESOURCES = "resources"
+
+
 class Watch:
-    """One caller's view of the tools, held against what it saw last.
+    """One caller's view of its lists, held against what it saw last.
 
     Entered by whoever sends its stream; leaving it frees its place.
     """
 
     def __init__(
-        self, owner: "ListChanges", principal: Principal, scope: str | None, *, legacy: bool
+        self,
+        owner: "ListChanges",
+        principal: Principal,
+        scope: str | None,
+        *,
+        legacy: bool,
+        topics: Collection[Topic],
+        inbox: Inbox | None,
     ) -> None:
         self._owner = owner
         self._scope = scope
@@ -75,7 +93,12 @@ class Watch:
         self._event = anyio.Event()
         self._closed = False
         self.principal = principal
-        self._seen = self._list()
+        self._changed: list[Topic] = []
+        self._updated: Sequence[str] = ()
+        self._seen = {topic: self._list(topic) for topic in topics}
+        self._inbox = inbox
+        if inbox is not None:
+            inbox.wake = self.wake
 
     async def wait(self, again: Callable[[], Awaitable[Principal]] | None = None) -> Notice:
         """Return at the next change, at the end, or after a while of neither.
@@ -97,13 +120,39 @@ class Watch:
             await self._verify(again)
             if self._closed:
                 return Notice.CLOSED
-            now = self._list()
-            if now != self._seen:
-                self._seen = now
+            if self._look():
                 return Notice.CHANGED
             # A change that concerns others only goes unsaid, even as a sign of life.
             if anyio.current_time() >= quiet_at:
                 return Notice.QUIET
+
+    def news(self, tag: bytes = b"") -> list[bytes]:
+        """Return the notifications of what changed before `wait` returned.
+
+        Args:
+            tag: A member of the params of each, or empty.
+        """
+        params = b',"params":{%b}' % tag if tag else b""
+        told = [
+            b'{"jsonrpc":"2.0","method":"notifications/%b/list_changed"%b}'
+            % (topic.value.encode(), params)
+            for topic in self._changed
+        ]
+        more = b"," + tag if tag else b""
+        told += [
+            b'{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":%b%b}}'
+            % (json_bytes(uri), more)
+            for uri in self._updated
+        ]
+        return told
+
+    def _look(self) -> bool:
+        """Take note of what changed; return whether anything did."""
+        now = {topic: self._list(topic) for topic in self._seen}
+        self._changed = [topic for topic in now if now[topic] != self._seen[topic]]
+        self._seen = now
+        self._updated = () if self._inbox is None else self._inbox.take(self.principal)
+        return bool(self._changed or self._updated)
 
     async def _verify(self, again: Callable[[], Awaitable[Principal]] | None) -> None:
         if again is None or self._closed:
@@ -122,16 +171,31 @@ class Watch:
         self._closed = True
         self._event.set()
 
-    def _list(self) -> bytes:
-        return self._owner.listing.tools_json(self.principal, self._scope, legacy=self._legacy)
+    def _list(self, topic: Topic) -> bytes:
+        listing, who = self._owner.listing, (self.principal, self._scope)
+        match topic:
+            case Topic.TOOLS:
+                return listing.tools_json(*who, legacy=self._legacy)
+            case Topic.PROMPTS:
+                return listing.items.list_json(Listed.PROMPTS, *who)
+            case Topic.RESOURCES:
+                return b"".join(
+                    listing.items.list_json(which, *who)
+                    for which in (Listed.RESOURCES, Listed.TEMPLATES)
+                )
 
     def __enter__(self) -> Self:
         """Take part."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Take part no longer."""
+        """Take part no longer; what only this stream followed is followed no more."""
         self._owner.forget(self)
+        if self._inbox is not None:
+            if self._inbox.wake == self.wake:  # and not that of a newer stream already
+                self._inbox.wake = None
+            if not self._legacy:
+                self._inbox.close()
 
 
 class ListChanges:
@@ -158,11 +222,27 @@ class ListChanges:
         """Return how many streams are open."""
         return len(self._watches)
 
-    def watch(self, principal: Principal, scope: str | None, *, legacy: bool) -> Watch | None:
-        """Return a new watch, or None when there are too many or remit is stopping."""
+    def watch(
+        self,
+        principal: Principal,
+        scope: str | None,
+        *,
+        legacy: bool,
+        topics: Collection[Topic] = tuple(Topic),
+        inbox: Inbox | None = None,
+    ) -> Watch | None:
+        """Return a new watch, or None when there are too many or remit is stopping.
+
+        Args:
+            principal: Who is told.
+            scope: The server of the endpoint, or None.
+            legacy: Whether in an older era.
+            topics: The lists whose changes are told.
+            inbox: The resources that are followed; those of a modern stream end with it.
+        """
         if self._closed or len(self._watches) >= self._most:
             return None
-        watch = Watch(self, principal, scope, legacy=legacy)
+        watch = Watch(self, principal, scope, legacy=legacy, topics=topics, inbox=inbox)
         self._watches.add(watch)
         return watch
 

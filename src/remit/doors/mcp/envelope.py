@@ -26,13 +26,15 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
         id: Raw JSON as it came, echoed byte for byte; empty for a notification.
         params: Each member raw as it came; of a repeated key only the last is there, and nothing
             else is ever forwarded.
-        is_response: Whether it answers a request; remit makes none, so there is nothing to do.
+        is_response: Whether it answers a request of ours.
+        tail: Of an answer, its raw member `"result":…` or `"error":…`.
     """
 
     id: bytes
     method: str
     params: Mapping[str, bytes | msgspec.Raw]
     is_response: bool = False
+    tail: bytes = b""
 
     def __repr__(self) -> str:
         """Name the message without its parameters."""
@@ -116,7 +118,7 @@ def read_message(body: bytes) -> Message | Fault:
         raw_id=bytes(wire.id),
         method=wire.method,
         params=_NO_PARAMS if wire.params is None else wire.params,
-        is_response=bool(bytes(wire.result) or bytes(wire.error)),
+        tail=_tail_of(bytes(wire.result), bytes(wire.error)),
     )
 
 
@@ -126,7 +128,7 @@ def _checked(
     raw_id: bytes,
     method: object,
     params: Mapping[str, bytes | msgspec.Raw],
-    is_response: bool,
+    tail: bytes,
 ) -> Message | Fault:
     if raw_id and raw_id[:1] != b'"' and not _INTEGER.fullmatch(raw_id):
         return _invalid("id must be a string or an integer", NULL)
@@ -134,9 +136,15 @@ def _checked(
         return _invalid('jsonrpc must be "2.0"', raw_id)
     if isinstance(method, str):
         return Message(id=raw_id, method=method, params=params)
-    if is_response:
-        return Message(id=raw_id, method="", params=_NO_PARAMS, is_response=True)
+    if tail:
+        return Message(id=raw_id, method="", params=_NO_PARAMS, is_response=True, tail=tail)
     return _invalid("method must be a string", raw_id)
+
+
+def _tail_of(result: bytes, error: bytes) -> bytes:
+    if error and error != NULL:
+        return b'"error":' + error
+    return b'"result":' + result if result else error and b'"error":' + error
 
 
 def _read_leniently(body: bytes) -> Message | Fault:
@@ -160,7 +168,7 @@ def _read_leniently(body: bytes) -> Message | Fault:
         raw_id=raw_id,
         method=decoded(found.get("method")),
         params=params,
-        is_response="result" in found or "error" in found,
+        tail=_tail_of(found.get("result", b""), found.get("error", b"")),
     )
 
 

@@ -26,8 +26,11 @@ from remit.doors.mcp.envelope import NULL, Fault, Message, read_message
 from remit.doors.mcp.requests import Request, identified, refuse
 from remit.doors.mcp.sessions import Sessions
 from remit.doors.mcp.tenants import Eras, TenantDoor, TenantDoors
+from remit.doors.mcp.trace_headers import in_trace
 from remit.doors.oauth import ProtectedResources
+from remit.doors.refusals import Refusals
 from remit.errors import StorageUnavailable
+from remit.model.traces import TRACEPARENT
 
 log = structlog.get_logger(__name__)
 
@@ -40,6 +43,7 @@ _PATH: Final = re.compile(
     rf"/mcp(?:/(?P<tenant>{_UUID}))?"
     rf"(?:/(?P<server>(?!(?:execute|{_UUID})/?\Z)[A-Za-z0-9][A-Za-z0-9_.-]{{0,63}}))?/?"
 )
+_TRACEPARENT: Final = TRACEPARENT.encode()
 _VERSION: Final = MCP_PROTOCOL_VERSION_HEADER.encode()
 
 
@@ -58,6 +62,7 @@ class McpEndpoint:
         sessions: Sessions,
         guard: Guard,
         resources: ProtectedResources,
+        refusals: Refusals | None = None,
     ) -> None:
         """Open no door yet.
 
@@ -67,8 +72,10 @@ class McpEndpoint:
             sessions: Seals the sessions of the older eras.
             guard: Checks host and origin.
             resources: Says to whom a refused caller turns for a token.
+            refusals: Counts whom it turns away.
         """
         self._resources = resources
+        self._refusals = Refusals() if refusals is None else refusals
         self._authenticate = authenticate
         self._guard = guard
         self._disconnects = Disconnects()
@@ -111,6 +118,7 @@ class McpEndpoint:
             await exchange.respond(500, error_answer(NULL, fault).body)
 
     async def _refuse(self, exchange: Exchange, refusal: HttpRefusal) -> None:
+        self._refusals.note(refusal)
         await refuse(exchange, refusal, self._resources.headers(exchange, refusal))
 
     async def _serve(self, exchange: Exchange) -> None:
@@ -149,6 +157,8 @@ class McpEndpoint:
             answer = error_answer(message.id, message)
             await exchange.respond(ERROR_CODE_HTTP_STATUS.get(answer.code, 400), answer.body)
         else:
+            if _TRACEPARENT in exchange.headers:
+                message = in_trace(message, exchange)
             await _route(eras, request, message)
 
 

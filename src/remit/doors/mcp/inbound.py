@@ -12,8 +12,8 @@ from mcp.shared.inbound import (
     classify_inbound_request,
 )
 
+from remit.doors.mcp.caller import Caller
 from remit.doors.mcp.envelope import Fault, Message, decoded
-from remit.doors.mcp.protocol import Caller
 from remit.model.principals import Principal
 
 LONGEST_REMEMBERED: Final = 2048

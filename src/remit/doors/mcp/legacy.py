@@ -2,18 +2,24 @@
 
 from typing import Final
 
+import msgspec
 from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
 from mcp_types import DEFAULT_NEGOTIATED_VERSION
+from mcp_types.methods import INPUT_REQUIRED_METHODS
 
 from remit.doors.asgi import HttpRefusal
 from remit.doors.mcp.answers import Answer, Stream, error_answer
+from remit.doors.mcp.caller import Caller
 from remit.doors.mcp.changes import Watch
-from remit.doors.mcp.envelope import Fault, Message
+from remit.doors.mcp.conversation import Telling, Wishes
+from remit.doors.mcp.envelope import Fault, Message, decoded
 from remit.doors.mcp.inflight import InFlight
-from remit.doors.mcp.protocol import Caller, McpDoor
+from remit.doors.mcp.protocol import McpDoor
+from remit.doors.mcp.questions import Questions
 from remit.doors.mcp.requests import Request
 from remit.doors.mcp.sessions import Session, Sessions
-from remit.doors.mcp.sse import respond_stream
+from remit.doors.mcp.sse import Speech, respond_stream
+from remit.model.conversation import Abilities
 
 SESSION_HEADER: Final = b"mcp-session-id"
 
@@ -28,6 +34,7 @@ class LegacyEra:
         self._door = door
         self._sessions = sessions
         self._in_flight = InFlight()
+        self._questions = Questions()
         self._streams: dict[str, Watch] = {}
 
     async def post(self, request: Request, message: Message) -> None:
@@ -40,8 +47,34 @@ class LegacyEra:
             self._noted(session, message)
             await request.accept()
             return
-        answer = await self._answer(request, message, session)
-        if isinstance(answer, Answer):
+        if message.method not in INPUT_REQUIRED_METHODS or not request.accepted.events:
+            answer = await self._answer(message, self._caller(request, session))
+            if isinstance(answer, Answer):
+                await request.respond(answer)
+            return
+        await self._answer_aloud(request, message, session)
+
+    async def _answer_aloud(
+        self, request: Request, message: Message, session: Session | None
+    ) -> None:
+        """Answer a request on whose way a server may say, and ask, something."""
+        caller = self._caller(request, session)
+        speech = Speech(request.exchange)
+        telling = Telling(
+            speech,
+            Wishes(message),
+            key=None if session is None else session.nonce,
+            abilities=Abilities.NONE if session is None else session.abilities,
+            questions=None if session is None else self._questions,
+            level=self._door.log_levels.of(caller.session),
+        )
+        try:
+            answer = await self._answer(
+                message, msgspec.structs.replace(caller, conversation=telling)
+            )
+        finally:
+            telling.close()
+        if isinstance(answer, Answer) and not await speech.finish(answer.body):
             await request.respond(answer)
 
     async def get(self, request: Request) -> None:
@@ -49,7 +82,8 @@ class LegacyEra:
         if not request.accepted.events:
             raise HttpRefusal(406, "the stream is sent as text/event-stream; accept it")
         nonce = self._needed_session(request).nonce
-        watch = self._door.changes.watch(request.principal, request.scope, legacy=True)
+        inbox = self._door.subscriptions.of_session(nonce, request.scope)
+        watch = self._door.changes.watch(request.principal, request.scope, legacy=True, inbox=inbox)
         if watch is None:
             raise HttpRefusal(503, "too many open streams", [(b"retry-after", b"5")])
         older = self._streams.get(nonce)
@@ -66,6 +100,7 @@ class LegacyEra:
         """End the session and its stream."""
         session = self._needed_session(request)
         self._sessions.end(session)
+        self._door.subscriptions.end(session.nonce)
         stream = self._streams.get(session.nonce)
         if stream is not None:
             stream.close()
@@ -76,32 +111,38 @@ class LegacyEra:
         if isinstance(answer, Answer):
             headers: list[tuple[bytes, bytes]] = []
             if answer.negotiated:
+                abilities = Abilities.of(decoded(message.param("capabilities")))
                 session_id = self._sessions.issue(
-                    request.principal, request.scope, answer.negotiated
+                    request.principal, request.scope, answer.negotiated, abilities
                 )
                 headers.append((SESSION_HEADER, session_id.encode()))
             await request.respond(answer, headers=headers)
 
-    async def _answer(
-        self, request: Request, message: Message, session: Session | None
-    ) -> Answer | Stream | None:
-        caller = self._caller(request, session)
-        if session is None:
+    async def _answer(self, message: Message, caller: Caller) -> Answer | Stream | None:
+        if not caller.session:
             return await self._door.answer(message, caller)
-        key = (session.nonce, message.id)
+        key = (caller.session, message.id)
         with self._in_flight.tracked(key, self._in_flight.begin(key)):
             return await self._door.answer(message, caller)
         return error_answer(message.id, Fault(code=REQUEST_CANCELLED, message="Request cancelled"))
 
     def _noted(self, session: Session | None, message: Message) -> None:
-        if session is not None and message.method == "notifications/cancelled":
+        if session is None:
+            return
+        if message.is_response:
+            self._questions.answered(session.nonce, message.id, message.tail)
+        elif message.method == "notifications/cancelled":
             self._in_flight.cancel((session.nonce, message.param("requestId")))
 
     def _caller(self, request: Request, session: Session | None) -> Caller:
         named = request.exchange.text(MCP_PROTOCOL_VERSION_HEADER.encode())
         version = session.version if session is not None else named or DEFAULT_NEGOTIATED_VERSION
         return Caller(
-            principal=request.principal, scope=request.scope, version=version, modern=False
+            principal=request.principal,
+            scope=request.scope,
+            version=version,
+            modern=False,
+            session="" if session is None else session.nonce,
         )
 
     def _session(self, request: Request) -> Session | None:

@@ -1,6 +1,6 @@
 """What remit says about itself and its list, as raw results of both eras."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,13 +12,14 @@ from mcp_types.version import (
     MODERN_PROTOCOL_VERSIONS,
 )
 
+from remit.doors.mcp.changes import Topic
 from remit.doors.mcp.envelope import Message, decoded
-from remit.upstreams.wire import Malformed, members
 
 TTL_MS: Final = 2000
 """How long a client may keep a list, in milliseconds; a change shows within 2 seconds (R17)."""
 
-CAPABILITIES: Final[Mapping[str, object]] = {"tools": {"listChanged": True}}
+TOOLS: Final[Mapping[str, object]] = {"tools": {"listChanged": True}, "logging": {}}
+"""What is announced to everybody; the rest only to callers that may use it."""
 
 EMPTY_RESULT: Final = b"{}"
 
@@ -38,7 +39,7 @@ class ServerInfo:
 
 
 class OwnResults:
-    """Builds the results of `server/discover`, `initialize` and `tools/list`."""
+    """Builds the results of `server/discover`, `initialize` and the lists."""
 
     def __init__(self, info: ServerInfo) -> None:
         self._info = info.to_wire()
@@ -51,31 +52,36 @@ class OwnResults:
         }
         self._list_tail = b"," + msgspec.json.encode(self._cacheable)[1:]
 
-    def discover(self, instructions: str) -> bytes:
-        """Return the result of `server/discover`; it differs by caller, so it is private."""
+    def discover(self, instructions: str, also: Mapping[str, object]) -> bytes:
+        """Return the result of `server/discover`; it differs by caller, so it is private.
+
+        Args:
+            instructions: For the caller's model, or empty.
+            also: The capabilities beside tools that the caller may use.
+        """
         return msgspec.json.encode(
             {
                 "supportedVersions": list(MODERN_PROTOCOL_VERSIONS),
-                "capabilities": CAPABILITIES,
+                "capabilities": {**TOOLS, **also},
             }
             | _instructions(instructions)
             | self._cacheable
         )
 
-    def initialize(self, version: str, instructions: str) -> bytes:
-        """Return the result of `initialize` that settles on *version*."""
+    def initialize(self, version: str, instructions: str, also: Mapping[str, object]) -> bytes:
+        """Return the result of `initialize` that settles on *version*; the rest as `discover`."""
         return msgspec.json.encode(
             {
                 "protocolVersion": version,
-                "capabilities": CAPABILITIES,
+                "capabilities": {**TOOLS, **also},
                 "serverInfo": self._info,
             }
             | _instructions(instructions)
         )
 
-    def tools(self, listed: bytes, *, modern: bool) -> bytes:
-        """Return the result of `tools/list` around the raw array *listed*, all on one page."""
-        return b'{"tools":' + listed + (self._list_tail if modern else b"}")
+    def listed(self, member: str, entries: bytes, *, modern: bool) -> bytes:
+        """Return the result of a list around the raw array *entries*, all on one page."""
+        return b'{"%b":%b' % (member.encode(), entries) + (self._list_tail if modern else b"}")
 
 
 def negotiated_version(initialize: Message) -> str | None:
@@ -86,16 +92,36 @@ def negotiated_version(initialize: Message) -> str | None:
     return asked if asked in HANDSHAKE_PROTOCOL_VERSIONS else LATEST_HANDSHAKE_VERSION
 
 
-def asks_for_tool_changes(listen: Message) -> bool | None:
-    """Whether `subscriptions/listen` asks for changes of the list; None when it is misshapen."""
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """What a caller of `subscriptions/listen` asks to be told of."""
+
+    toolsListChanged: bool = False  # noqa: N815 - the protocol's spelling
+    promptsListChanged: bool = False  # noqa: N815
+    resourcesListChanged: bool = False  # noqa: N815
+    resourceSubscriptions: list[str] = []  # noqa: N815
+
+    @property
+    def topics(self) -> list[Topic]:
+        """The lists whose changes it wants."""
+        asked = (self.toolsListChanged, self.promptsListChanged, self.resourcesListChanged)
+        return [topic for topic, wants in zip(Topic, asked, strict=True) if wants]
+
+
+def wanted_of(listen: Message) -> Wanted | None:
+    """Return what `subscriptions/listen` asks for; None when it is misshapen."""
     raw = listen.param("notifications")
-    if raw is None:
-        return None
     try:
-        wanted = members(raw)
-    except Malformed:
+        return None if raw is None else msgspec.json.decode(raw, type=Wanted)
+    except (msgspec.MsgspecError, RecursionError):
         return None
-    return wanted.get("toolsListChanged") == b"true"
+
+
+def honoured(topics: Collection[Topic], uris: Sequence[str]) -> bytes:
+    """Return what is honoured of what was asked for, as JSON."""
+    told: dict[str, object] = {f"{topic.value}ListChanged": True for topic in topics}
+    if uris:
+        told["resourceSubscriptions"] = list(uris)
+    return msgspec.json.encode(told)
 
 
 def _instructions(text: str) -> dict[str, object]:

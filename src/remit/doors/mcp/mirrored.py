@@ -8,9 +8,9 @@ from mcp.shared.inbound import X_MCP_HEADER_KEY, validate_mcp_param_headers
 from remit.calls.directory import Directory
 from remit.calls.listing import Listing
 from remit.doors.asgi import Exchange
+from remit.doors.mcp.caller import Caller
 from remit.doors.mcp.envelope import Fault, Message, decoded
 from remit.doors.mcp.inbound import fault_of
-from remit.doors.mcp.protocol import Caller
 from remit.model.principals import Principal
 from remit.model.tools import Tool, ToolId
 

@@ -1,7 +1,9 @@
 """The era of 2026-07-28 over HTTP: every request stands alone, headers and body agree."""
 
+from collections.abc import Mapping
 from typing import Final
 
+import msgspec
 from mcp.shared.inbound import (
     ERROR_CODE_HTTP_STATUS,
     MCP_METHOD_HEADER,
@@ -12,16 +14,19 @@ from mcp.shared.inbound import (
     unsupported_protocol_version_rejection,
 )
 from mcp_types import HEADER_MISMATCH, INVALID_REQUEST
+from mcp_types.methods import INPUT_REQUIRED_METHODS
 
 from remit.doors.asgi import Exchange, HttpRefusal
 from remit.doors.mcp.answers import Answer, Stream, error_answer
+from remit.doors.mcp.caller import Caller
+from remit.doors.mcp.conversation import Telling, Wishes
 from remit.doors.mcp.disconnects import Disconnects
 from remit.doors.mcp.envelope import NULL, Fault, Message
 from remit.doors.mcp.inbound import fault_of, modern_caller
 from remit.doors.mcp.mirrored import MirroredArguments
-from remit.doors.mcp.protocol import Caller, McpDoor
+from remit.doors.mcp.protocol import McpDoor
 from remit.doors.mcp.requests import Request
-from remit.doors.mcp.sse import respond_stream
+from remit.doors.mcp.sse import Speech, respond_stream
 
 _ROUTING: Final = (MCP_PROTOCOL_VERSION_HEADER, MCP_METHOD_HEADER, MCP_NAME_HEADER)
 _PARAM_PREFIX: Final = MCP_PARAM_HEADER_PREFIX.lower().encode()
@@ -51,12 +56,31 @@ class ModernEra:
             return
         if message.method == "subscriptions/listen" and not request.accepted.events:
             raise HttpRefusal(406, "a stream is sent as text/event-stream; accept it")
+        if message.method in INPUT_REQUIRED_METHODS and request.accepted.events:
+            wishes = Wishes(message)
+            if wishes:
+                await self._answer_aloud(request, message, caller, wishes)
+                return
         answer: Answer | Stream | None = None
         with self._disconnects.watch(request.exchange.gone):
             answer = await self._door.answer(message, caller)
         if isinstance(answer, Stream):
             await respond_stream(request.exchange, answer, request.again)
         elif answer is not None:
+            await request.respond(answer, status=ERROR_CODE_HTTP_STATUS.get(answer.code, 200))
+
+    async def _answer_aloud(
+        self, request: Request, message: Message, caller: Caller, wishes: Wishes
+    ) -> None:
+        """Answer a request whose caller wants to hear what the server says meanwhile."""
+        speech = Speech(request.exchange)
+        telling = Telling(speech, wishes, is_modern=True)
+        answer: Answer | Stream | None = None
+        with self._disconnects.watch(request.exchange.gone):
+            answer = await self._door.answer(
+                message, msgspec.structs.replace(caller, conversation=telling)
+            )
+        if isinstance(answer, Answer) and not await speech.finish(answer.body):
             await request.respond(answer, status=ERROR_CODE_HTTP_STATUS.get(answer.code, 200))
 
     def _caller(self, request: Request, message: Message) -> Caller | Fault:
@@ -72,7 +96,12 @@ class ModernEra:
         caller = modern_caller(message, request.principal, request.scope, headers)
         if isinstance(caller, Fault) or message.method != "tools/call":
             return caller
-        return self._mirrored.fault(message, caller, exchange) or caller
+        fault = self._mirrored.fault(message, caller, exchange)
+        if fault is not None:
+            return fault
+        if any(name.startswith(_PARAM_PREFIX) for name in exchange.headers):
+            return msgspec.structs.replace(caller, headers=_mirrored_headers(exchange))
+        return caller
 
     async def _acknowledge(self, request: Request, message: Message) -> None:
         # The modern era has no notifications from clients over HTTP; those that come are dropped.
@@ -86,6 +115,15 @@ class ModernEra:
     async def _refuse(self, request: Request, message: Message, fault: Fault) -> None:
         answer = error_answer(message.id or NULL, fault)
         await request.respond(answer, status=ERROR_CODE_HTTP_STATUS.get(fault.code, 200))
+
+
+def _mirrored_headers(exchange: Exchange) -> Mapping[str, str]:
+    """Return the headers that an intermediary passes on, whether it knows them or not."""
+    return {
+        name.decode("latin-1"): value.decode("latin-1")
+        for name, value in exchange.headers.items()
+        if name.startswith(_PARAM_PREFIX)
+    }
 
 
 def _repeated_header(exchange: Exchange) -> str | None:

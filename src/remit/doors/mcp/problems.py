@@ -1,8 +1,10 @@
 """The one table from errors to what an MCP caller is told (R14, R22).
 
 CallDenied                       JSON-RPC -32602, the same for denied and unknown
+InvalidState                     JSON-RPC -32602
 UpstreamProtocolError with error the server's own error, where it can be the caller's
-every other RemitError           a result with isError, so that the model can recover
+every other RemitError           a result with isError, so that the model can recover; where only
+                                 tools have such results, -32602 for bad arguments, else -32603
 anything else                    JSON-RPC -32603, and the log
 """
 
@@ -24,16 +26,23 @@ from mcp_types import (
 from remit.doors.mcp.envelope import Fault, decoded
 from remit.errors import (
     AuditUnavailable,
+    BadCall,
     CallDenied,
+    InvalidState,
     LimitReached,
     RemitError,
     UpstreamError,
     UpstreamProtocolError,
 )
+from remit.model.contents import Kind
 from remit.model.principals import Principal
 from remit.upstreams.wire import Malformed, members
 
-UNKNOWN_TOOL: Final = "Unknown tool"
+UNKNOWN: Final[Mapping[Kind, str]] = {
+    Kind.TOOL: "Unknown tool",
+    Kind.PROMPT: "Unknown prompt",
+    Kind.RESOURCE: "Resource not found",
+}
 WHOM_TO_ASK: Final = "an administrator of this gateway, who finds the call by its requestId"
 
 RESOURCE_NOT_FOUND: Final = -32002
@@ -66,18 +75,32 @@ class Problems:
         self._result_meta = result_meta
 
     def __call__(
-        self, error: RemitError, *, principal: Principal, request_id: str, modern: bool
+        self,
+        error: RemitError,
+        *,
+        principal: Principal,
+        request_id: str,
+        modern: bool,
+        kind: Kind = Kind.TOOL,
     ) -> bytes | Fault:
-        """Return what to answer for *error*."""
+        """Return what to answer for *error* in a call about something of that *kind*."""
         if isinstance(error, CallDenied):
-            return self._denied(error, principal, request_id)
+            return self._denied(error, principal, request_id, kind)
+        if isinstance(error, InvalidState):
+            return Fault(code=INVALID_PARAMS, message=str(error), data=_asked(request_id))
         if isinstance(error, UpstreamProtocolError) and error.rpc_error:
             relayed = _relayed(error.rpc_error, modern=modern)
             if relayed is not None:
                 return relayed
+        if kind is not Kind.TOOL:
+            code = INVALID_PARAMS if isinstance(error, BadCall) else INTERNAL_ERROR
+            text, meta = _told(error, request_id)
+            return Fault(code=code, message=text, data=msgspec.json.encode(meta))
         return self._tool_error(error, request_id, modern=modern)
 
-    def _denied(self, denial: CallDenied, principal: Principal, request_id: str) -> Fault:
+    def _denied(
+        self, denial: CallDenied, principal: Principal, request_id: str, kind: Kind
+    ) -> Fault:
         data = {"requestId": request_id}
         # Only a rule of a real tool has a layer; a name that means nothing has nothing to tell.
         if denial.layer and self._explains(principal):
@@ -87,16 +110,10 @@ class Problems:
                 "rule": denial.rule,
                 "ask": WHOM_TO_ASK,
             }
-        return Fault(code=INVALID_PARAMS, message=UNKNOWN_TOOL, data=msgspec.json.encode(data))
+        return Fault(code=INVALID_PARAMS, message=UNKNOWN[kind], data=msgspec.json.encode(data))
 
     def _tool_error(self, error: RemitError, request_id: str, *, modern: bool) -> bytes:
-        meta: dict[str, object] = {"remit/code": error.code, "remit/requestId": request_id}
-        text = _text(error)
-        if isinstance(error, UpstreamError) and error.sent and error.code != "INTERNAL_ERROR":
-            meta["remit/outcome"] = "unknown"
-            text += "; whether it took effect is unknown"
-        if isinstance(error, LimitReached):
-            meta["remit/retry_after"] = error.retry_after
+        text, meta = _told(error, request_id)
         result: dict[str, object] = {
             "content": [{"type": "text", "text": text}],
             "isError": True,
@@ -109,8 +126,23 @@ class Problems:
 
 def internal_error(request_id: str) -> Fault:
     """Return the answer to a fault of our own, which the log tells more about."""
-    data = msgspec.json.encode({"requestId": request_id})
-    return Fault(code=INTERNAL_ERROR, message="Internal error", data=data)
+    return Fault(code=INTERNAL_ERROR, message="Internal error", data=_asked(request_id))
+
+
+def _asked(request_id: str) -> bytes:
+    return msgspec.json.encode({"requestId": request_id})
+
+
+def _told(error: RemitError, request_id: str) -> tuple[str, dict[str, object]]:
+    """Return the words for a model, and what a program can read of them."""
+    meta: dict[str, object] = {"remit/code": error.code, "remit/requestId": request_id}
+    text = _text(error)
+    if isinstance(error, UpstreamError) and error.is_outcome_unknown:
+        meta["remit/outcome"] = "unknown"
+        text += "; whether it took effect is unknown"
+    if isinstance(error, LimitReached | UpstreamError) and error.retry_after is not None:
+        meta["remit/retry_after"] = error.retry_after
+    return text, meta
 
 
 def _text(error: RemitError) -> str:

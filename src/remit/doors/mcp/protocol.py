@@ -5,11 +5,9 @@
 It does not know HTTP; `http.py` and `stdio.py` serve the same door.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Final
 
-import msgspec
 import structlog
 from mcp_types import (
     INTERNAL_ERROR,
@@ -17,58 +15,42 @@ from mcp_types import (
     METHOD_NOT_FOUND,
 )
 
+from remit.calls.current import begin
 from remit.calls.ids import new_id
 from remit.calls.listing import Listing
-from remit.calls.pipeline import Pipeline
+from remit.calls.pipeline import Calls
 from remit.calls.record import utc_now
-from remit.doors.mcp.answers import LIST_CHANGED, Answer, Stream, error_answer, result_answer
+from remit.doors.mcp.answers import Answer, Stream, error_answer, result_answer
+from remit.doors.mcp.caller import Caller, Method, Reply, extras_of
 from remit.doors.mcp.changes import ListChanges
+from remit.doors.mcp.contents import Contents, text_of
 from remit.doors.mcp.envelope import Fault, Message, decoded
+from remit.doors.mcp.levels import LogLevels
 from remit.doors.mcp.methods import (
     EMPTY_RESULT,
     OwnResults,
     ServerInfo,
-    asks_for_tool_changes,
+    honoured,
     negotiated_version,
+    wanted_of,
 )
 from remit.doors.mcp.problems import Problems, internal_error
 from remit.doors.mcp.results import fitted
+from remit.doors.mcp.subscriptions import Subscriptions, UpdateSource
 from remit.errors import RemitError
 from remit.model.calls import Call
+from remit.model.conversation import LEVELS
 from remit.model.principals import Principal
+from remit.upstreams.session import SUBSCRIPTION_ID
 
 log = structlog.get_logger(__name__)
-
-SUBSCRIPTION_ID: Final = b'"io.modelcontextprotocol/subscriptionId"'
-"""Tags every message of a `subscriptions/listen` stream with that request's id."""
-
-
-class Caller(msgspec.Struct, frozen=True, kw_only=True):
-    """Who sent a message, to which endpoint, in which era.
-
-    Attributes:
-        scope: The server of the endpoint that was called, or None on the endpoint of all servers.
-        version: The protocol revision spoken.
-        modern: Whether each request stands alone (2026-07-28) or follows a handshake.
-    """
-
-    principal: Principal
-    scope: str | None = None
-    version: str
-    modern: bool
-
-
-Reply = bytes | Fault | Answer | Stream
-"""A raw result, an error, or something that is whole already."""
-
-Method = Callable[[Message, Caller, str], Awaitable[Reply]]
-"""Answers one request; its last argument is the id that the caller is given for questions."""
 
 
 class McpDoor:
     """Answers MCP messages for callers that are known already.
 
     Args:
+        updates: Where updates of resources come from.
         info: Who we say we are.
         explains: Whether a role of the caller is set to `denials: explain` (R14).
     """
@@ -76,30 +58,45 @@ class McpDoor:
     def __init__(
         self,
         *,
-        pipeline: Pipeline,
+        pipeline: Calls,
         listing: Listing,
         changes: ListChanges,
+        updates: UpdateSource,
         info: ServerInfo,
         explains: Callable[[Principal], bool],
         now: Callable[[], datetime] = utc_now,
     ) -> None:
         self.changes = changes
+        self.log_levels = LogLevels()
         self._pipeline = pipeline
         self._listing = listing
         self._now = now
         self._results = OwnResults(info)
         self._problems = Problems(explains, self._results.meta)
+        self.subscriptions = Subscriptions(pipeline=pipeline, items=listing.items, updates=updates)
+        self._contents = Contents(
+            pipeline=pipeline,
+            subscriptions=self.subscriptions,
+            items=listing.items,
+            results=self._results,
+            problems=self._problems,
+            now=now,
+        )
         self._modern: Mapping[str, Method] = {
             "tools/call": self._call_tool,
             "tools/list": self._list_tools,
             "server/discover": self._discover,
             "subscriptions/listen": self._listen,
+            **self._contents.methods,
         }
         self._legacy: Mapping[str, Method] = {
             "tools/call": self._call_tool,
             "tools/list": self._list_tools,
             "initialize": self._initialize,
             "ping": self._ping,
+            "logging/setLevel": self._set_level,
+            **self._contents.methods,
+            **self._contents.legacy_methods,
         }
 
     async def answer(self, message: Message, caller: Caller) -> Answer | Stream | None:
@@ -116,17 +113,20 @@ class McpDoor:
                 message.id, Fault(code=METHOD_NOT_FOUND, message="Method not found")
             )
         request_id = new_id()
+        current = begin(request_id, caller.principal)
         try:
             reply = await method(message, caller, request_id)
         except Exception:
-            log.exception("request failed", request_id=request_id, method=message.method)
+            log.exception("request failed", call_id=request_id, method=message.method)
             reply = internal_error(request_id)
+        finally:
+            current.is_over = True
         if isinstance(reply, bytes):
             return result_answer(message.id, reply)
         return error_answer(message.id, reply) if isinstance(reply, Fault) else reply
 
     async def _call_tool(self, message: Message, caller: Caller, request_id: str) -> Reply:
-        name = _text(message.param("name"))
+        name = text_of(message.param("name"))
         if name is None:
             return Fault(code=INVALID_PARAMS, message="Invalid params: name must be a string")
         call = Call(
@@ -137,6 +137,7 @@ class McpDoor:
             arguments=message.param("arguments") or b"{}",
             meta=message.param("_meta") or b"",
             started=self._now(),
+            extras=extras_of(message, caller),
         )
         try:
             outcome = await self._pipeline.run(call)
@@ -150,10 +151,15 @@ class McpDoor:
         if message.param("cursor") is not None:
             return Fault(code=INVALID_PARAMS, message="Invalid params: unknown cursor")
         listed = self._listing.tools_json(caller.principal, caller.scope, legacy=not caller.modern)
-        return self._results.tools(listed, modern=caller.modern)
+        return self._results.listed("tools", listed, modern=caller.modern)
 
     async def _discover(self, _: Message, caller: Caller, __: str) -> Reply:
-        return self._results.discover(self._listing.instructions(caller.principal, caller.scope))
+        return self._results.discover(*self._about(caller))
+
+    def _about(self, caller: Caller) -> tuple[str, Mapping[str, object]]:
+        """Return the instructions for a caller, and what it may use beside tools."""
+        who = (caller.principal, caller.scope)
+        return self._listing.instructions(*who), self._listing.items.capabilities(*who)
 
     async def _initialize(self, message: Message, caller: Caller, _: str) -> Reply:
         version = negotiated_version(message)
@@ -161,41 +167,48 @@ class McpDoor:
             return Fault(
                 code=INVALID_PARAMS, message="Invalid params: protocolVersion must be a string"
             )
-        instructions = self._listing.instructions(caller.principal, caller.scope)
-        result = self._results.initialize(version, instructions)
+        result = self._results.initialize(version, *self._about(caller))
         return result_answer(message.id, result, negotiated=version)
 
     async def _ping(self, _: Message, __: Caller, ___: str) -> Reply:
         return EMPTY_RESULT
 
+    async def _set_level(self, message: Message, caller: Caller, _: str) -> Reply:
+        level = decoded(message.param("level"))
+        if not isinstance(level, str) or level not in LEVELS:
+            return Fault(
+                code=INVALID_PARAMS, message=f"Invalid params: level is one of {', '.join(LEVELS)}"
+            )
+        self.log_levels.set(caller.session, level)
+        return EMPTY_RESULT
+
     async def _listen(self, message: Message, caller: Caller, _: str) -> Reply:
-        wanted = asks_for_tool_changes(message)
+        wanted = wanted_of(message)
         if wanted is None:
             return Fault(
-                code=INVALID_PARAMS, message="Invalid params: notifications must be an object"
+                code=INVALID_PARAMS,
+                message="Invalid params: notifications must be an object of booleans and URIs",
             )
-        watch = self.changes.watch(caller.principal, caller.scope, legacy=False)
+        inbox = self.subscriptions.open(caller.scope)
+        watch = self.changes.watch(
+            caller.principal, caller.scope, legacy=False, topics=wanted.topics, inbox=inbox
+        )
         if watch is None:
             return Fault(code=INTERNAL_ERROR, message="Too many open streams; try again later")
-        tag = b'"_meta":{%b:%b}' % (SUBSCRIPTION_ID, message.id)
-        honoured = b'{"toolsListChanged":true}' if wanted else b"{}"
+        is_kept = False
+        try:
+            followed = await self._contents.follow(wanted.resourceSubscriptions, inbox, caller)
+            is_kept = True
+        finally:
+            if not is_kept:
+                watch.__exit__()
+        tag = b'"_meta":{"%b":%b}' % (SUBSCRIPTION_ID.encode(), message.id)
         return Stream(
             watch=watch,
             opening=(
                 b'{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged",'
-                b'"params":{"notifications":%b,%b}}' % (honoured, tag)
+                b'"params":{"notifications":%b,%b}}' % (honoured(wanted.topics, followed), tag)
             ),
-            changed=LIST_CHANGED[:-1] + b',"params":{%b}}' % tag if wanted else b"",
+            tag=tag,
             closing=result_answer(message.id, b'{"resultType":"complete",%b}' % tag).body,
         )
-
-
-def _text(raw: bytes | None) -> str | None:
-    """Return the text of a JSON string; a lone surrogate in it stands as its escape.
-
-    No name holds one, and no database stores one.
-    """
-    value = decoded(raw)
-    if not isinstance(value, str):
-        return None
-    return value.encode(errors="backslashreplace").decode()

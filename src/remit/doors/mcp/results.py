@@ -1,4 +1,4 @@
-"""A tool's raw result, made to fit the caller's era: its bytes stay unless the era forbids them."""
+"""A server's raw result, made to fit the caller's era: its bytes stay unless that forbids them."""
 
 from typing import Final
 
@@ -8,6 +8,7 @@ from remit.errors import UpstreamProtocolError
 from remit.upstreams.wire import Malformed, joined, members
 
 COMPLETE: Final = b'"complete"'
+PRIVATE: Final = b'"private"'
 
 _MODERN_MEMBERS: Final = frozenset({"resultType", "ttlMs", "cacheScope"})
 _SERVER_INFO: Final = SERVER_INFO_META_KEY.encode()
@@ -18,8 +19,14 @@ _TELLTALES: Final = (
 )
 
 
-def fitted(result: bytes, *, modern: bool) -> bytes:
-    """Return the result of `tools/call` for a caller of one era.
+def fitted(result: bytes, *, modern: bool, cacheable: bool = False) -> bytes:
+    """Return the result of `tools/call`, or of another method, for a caller of one era.
+
+    Args:
+        result: As the server sent it.
+        modern: Whether the caller speaks 2026-07-28.
+        cacheable: Whether the modern result has to say how long it may be kept. What policy lets
+            one caller read is nobody else's to keep, whatever the server says.
 
     Raises:
         UpstreamProtocolError: The server sent something that cannot be a result, or asks for
@@ -27,7 +34,9 @@ def fitted(result: bytes, *, modern: bool) -> bytes:
     """
     if result.lstrip()[:1] != b"{":
         raise UpstreamProtocolError("the server's answer is no result")
-    return _for_modern(result) if modern else _for_legacy(result)
+    if not modern:
+        return _for_legacy(result)
+    return _private(_for_modern(result)) if cacheable else _for_modern(result)
 
 
 def _for_modern(result: bytes) -> bytes:
@@ -37,6 +46,15 @@ def _for_modern(result: bytes) -> bytes:
     rest = result[start:]
     comma = b"" if rest.lstrip()[:1] == b"}" else b","
     return b'%b"resultType":%b%b%b' % (result[:start], COMPLETE, comma, rest)
+
+
+def _private(result: bytes) -> bytes:
+    parts = _parts(result)
+    if parts.get("resultType") != COMPLETE:
+        return result
+    lifetime = parts.get("ttlMs", b"0")
+    told = {"ttlMs": lifetime if lifetime.isdigit() else b"0", "cacheScope": PRIVATE}
+    return result if told.items() <= parts.items() else joined({**parts, **told})
 
 
 def _for_legacy(result: bytes) -> bytes:

@@ -1,6 +1,6 @@
 """Sessions of the older eras as sealed ids: any worker takes them, also after a restart.
 
-    {revision}.{issued, hex seconds}.{nonce}.{seal}
+    {revision}.{issued, hex seconds}.{nonce}.{abilities}.{seal}
 
 The seal binds the id to issuer, subject and endpoint, so an id alone opens nothing, and another
 caller's is unknown; a caller whose key was rotated keeps its own. A session grants nothing either:
@@ -19,6 +19,7 @@ from typing import Final
 
 import msgspec
 
+from remit.model.conversation import Abilities
 from remit.model.principals import Principal
 
 LIFETIME: Final = 7 * 24 * 3600.0
@@ -27,7 +28,7 @@ LIFETIME: Final = 7 * 24 * 3600.0
 MOST_ENDED: Final = 10_000
 """Ended sessions that are remembered; beyond it the oldest would be taken again."""
 
-_PARTS = 4
+_PARTS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,10 +38,12 @@ class Session:
     Attributes:
         nonce: Unique; the rest can repeat.
         version: The protocol revision that was negotiated.
+        abilities: What its client said that it can be asked.
     """
 
     nonce: str
     version: str
+    abilities: Abilities = Abilities.NONE
 
 
 class Sessions:
@@ -63,9 +66,15 @@ class Sessions:
         self._most_ended = most_ended
         self._ended: OrderedDict[str, None] = OrderedDict()
 
-    def issue(self, principal: Principal, scope: str | None, version: str) -> str:
+    def issue(
+        self,
+        principal: Principal,
+        scope: str | None,
+        version: str,
+        abilities: Abilities = Abilities.NONE,
+    ) -> str:
         """Return the id of a new session, visible ASCII."""
-        body = f"{version}.{int(self._now()):x}.{os.urandom(12).hex()}"
+        body = f"{version}.{int(self._now()):x}.{os.urandom(12).hex()}.{abilities:x}"
         return f"{body}.{self._seal(body, principal, scope)}"
 
     def find(self, session_id: str, principal: Principal, scope: str | None) -> Session | None:
@@ -73,13 +82,13 @@ class Sessions:
         parts = session_id.split(".")
         if len(parts) != _PARTS or not session_id.isascii():
             return None
-        version, issued, nonce, seal = parts
-        expected = self._seal(f"{version}.{issued}.{nonce}", principal, scope)
+        version, issued, nonce, abilities, seal = parts
+        expected = self._seal(session_id.rpartition(".")[0], principal, scope)
         if not hmac.compare_digest(seal, expected):
             return None
         if self._now() - int(issued, 16) > LIFETIME or nonce in self._ended:
             return None
-        return Session(nonce=nonce, version=version)
+        return Session(nonce=nonce, version=version, abilities=Abilities(int(abilities, 16)))
 
     def end(self, session: Session) -> None:
         """Let the session be unknown from now on."""

@@ -8,6 +8,7 @@ import anyio
 from remit.doors.asgi import Exchange, Headers
 from remit.doors.mcp.answers import Stream, on_one_line
 from remit.doors.mcp.changes import Notice
+from remit.doors.mcp.conversation import Turns
 from remit.model.principals import Principal
 
 KIND: Final = b"text/event-stream"
@@ -34,6 +35,42 @@ async def respond_once(exchange: Exchange, message: bytes, headers: Headers = ()
     await exchange.respond(200, frame(message), kind=KIND, headers=[*_HEADERS[1:], *headers])
 
 
+class Speech:
+    """The answer to one request: whole, or the last event of a stream that began before it.
+
+    Args:
+        exchange: Its answer has not begun.
+    """
+
+    def __init__(self, exchange: Exchange) -> None:
+        self._exchange = exchange
+        self._turns = Turns()
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether there is a stream."""
+        return self._exchange.started
+
+    async def send(self, message: bytes) -> None:
+        """Send a message before the answer; the first one begins the stream."""
+        await self._turns.send(self._part, message)
+
+    async def finish(self, message: bytes) -> bool:
+        """Send the answer as the stream's end; False when there is no stream."""
+        await self._turns.finish()
+        if not self._exchange.started:
+            return False
+        if await _send(self._exchange, frame(message)):
+            await self._exchange.end()
+        return True
+
+    async def _part(self, message: bytes) -> None:
+        if not self._exchange.started:
+            await self._exchange.begin(200, _HEADERS)
+        if not await _send(self._exchange, frame(message)):
+            self._turns.is_over = True
+
+
 async def respond_stream(
     exchange: Exchange, stream: Stream, again: Callable[[], Awaitable[Principal]]
 ) -> None:
@@ -57,8 +94,8 @@ async def _pump(
 ) -> None:
     is_taken = await _send(exchange, frame(stream.opening) if stream.opening else ALIVE)
     while is_taken and (notice := await stream.watch.wait(again)) is not Notice.CLOSED:
-        is_news = notice is Notice.CHANGED and stream.changed
-        is_taken = await _send(exchange, frame(stream.changed) if is_news else ALIVE)
+        news = stream.watch.news(stream.tag) if notice is Notice.CHANGED else []
+        is_taken = await _send(exchange, b"".join(map(frame, news)) or ALIVE)
     if is_taken and stream.closing:
         is_taken = await _send(exchange, frame(stream.closing))
     if is_taken:

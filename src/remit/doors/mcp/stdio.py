@@ -5,20 +5,29 @@ from contextlib import aclosing
 from typing import Final
 
 import anyio
+import msgspec
 from anyio.abc import ByteReceiveStream, ByteSendStream, ObjectSendStream, TaskGroup
 from mcp_types import DEFAULT_NEGOTIATED_VERSION, INTERNAL_ERROR, INVALID_REQUEST
+from mcp_types.methods import INPUT_REQUIRED_METHODS
 
 from remit.doors.mcp.answers import Stream, error_answer, on_one_line
+from remit.doors.mcp.caller import Caller
 from remit.doors.mcp.changes import Notice
-from remit.doors.mcp.envelope import NULL, Fault, Message, read_message
+from remit.doors.mcp.conversation import Telling, Turns, Wishes
+from remit.doors.mcp.envelope import NULL, Fault, Message, decoded, read_message
 from remit.doors.mcp.inbound import modern_caller
 from remit.doors.mcp.inflight import InFlight
 from remit.doors.mcp.lines import lines_of
-from remit.doors.mcp.protocol import Caller, McpDoor
+from remit.doors.mcp.protocol import McpDoor
+from remit.doors.mcp.questions import Questions
+from remit.model.conversation import Abilities
 from remit.model.principals import Principal
 
 GRACE: Final = 5.0
 """Seconds that calls have to end after the client closed its side."""
+
+STDIO: Final = "stdio"
+"""The one session of an older era that there is on a pair of pipes."""
 
 MOST_AT_ONCE: Final = 256
 """Requests answered at the same time; one more is refused."""
@@ -70,6 +79,8 @@ class _Conversation:
         self._outbox = outbox
         self._tasks = tasks
         self._in_flight = InFlight()
+        self._questions = Questions()
+        self._abilities = Abilities.NONE
         self._version = DEFAULT_NEGOTIATED_VERSION
         self._is_announcing = False
 
@@ -102,20 +113,49 @@ class _Conversation:
             if isinstance(caller, Fault):
                 await self._outbox.send(error_answer(message.id, caller).body)
                 return
-            answer = await self._door.answer(message, caller)
+            line = _Line(self._outbox)
+            telling = self._telling(message, caller, line)
+            try:
+                answer = await self._door.answer(
+                    message, msgspec.structs.replace(caller, conversation=telling)
+                )
+            finally:
+                await line.end()
+                if telling is not None:
+                    telling.close()
             if isinstance(answer, Stream):
                 await self._tell(answer)
             elif answer is not None:
-                self._version = answer.negotiated or self._version
+                if answer.negotiated:
+                    self._version = answer.negotiated
+                    self._abilities = Abilities.of(decoded(message.param("capabilities")))
                 await self._outbox.send(answer.body)
 
     def _caller(self, message: Message) -> Caller | Fault:
         if message.is_modern:
             return modern_caller(message, self._principal, None, None)
-        return Caller(principal=self._principal, version=self._version, modern=False)
+        return Caller(principal=self._principal, version=self._version, modern=False, session=STDIO)
+
+    def _telling(self, message: Message, caller: Caller, line: "_Line") -> Telling | None:
+        """Return who hears what a server says while *message* is answered, if anybody does."""
+        if message.method not in INPUT_REQUIRED_METHODS:
+            return None
+        wishes = Wishes(message)
+        if caller.modern:
+            return Telling(line, wishes, is_modern=True) if wishes else None
+        return Telling(
+            line,
+            wishes,
+            key=STDIO,
+            abilities=self._abilities,
+            questions=self._questions,
+            level=self._door.log_levels.of(STDIO),
+        )
 
     def _noted(self, message: Message) -> None:
-        if message.method == "notifications/cancelled":
+        if message.is_response:
+            self._questions.answered(STDIO, message.id, message.tail)
+        elif message.method == "notifications/cancelled":
             request_id = message.param("requestId")
             if request_id is not None:
                 self._in_flight.cancel(request_id)
@@ -124,7 +164,8 @@ class _Conversation:
             self._tasks.start_soon(self._announce)
 
     async def _announce(self) -> None:
-        watch = self._door.changes.watch(self._principal, None, legacy=True)
+        inbox = self._door.subscriptions.of_session(STDIO, None)
+        watch = self._door.changes.watch(self._principal, None, legacy=True, inbox=inbox)
         if watch is not None:
             await self._tell(Stream(watch=watch))
 
@@ -133,10 +174,26 @@ class _Conversation:
             if stream.opening:
                 await self._outbox.send(stream.opening)
             while (notice := await stream.watch.wait()) is not Notice.CLOSED:
-                if notice is Notice.CHANGED and stream.changed:
-                    await self._outbox.send(stream.changed)
+                for message in stream.watch.news(stream.tag) if notice is Notice.CHANGED else ():
+                    await self._outbox.send(message)
             if stream.closing:
                 await self._outbox.send(stream.closing)
+
+
+class _Line:
+    """Carries what is said about one request, up to its answer."""
+
+    def __init__(self, outbox: ObjectSendStream[bytes]) -> None:
+        self._outbox = outbox
+        self._turns = Turns()
+
+    async def send(self, message: bytes) -> None:
+        """Send a message, unless the request has been answered."""
+        await self._turns.send(self._outbox.send, message)
+
+    async def end(self) -> None:
+        """Let nothing more through."""
+        await self._turns.finish()
 
 
 def _too_long() -> Fault:

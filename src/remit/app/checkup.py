@@ -1,0 +1,65 @@
+"""What `remit doctor` looks at, of a gateway that runs and of one that does not."""
+
+import os
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+from remit.admin.check import Report, check_declaration
+from remit.admin.declaration import Loaded
+from remit.admin.doctor import Patient, Premises, examine
+from remit.app.gateway import Gateway
+from remit.errors import NotFound, StartupError
+from remit.model.health import DatabaseHealth, Examination
+from remit.settings import Settings
+from remit.storage.database import database_file, default_url
+from remit.storage.health import examine as examine_database
+
+
+async def examine_gateway(gateway: Gateway, tenant: str, *, whole: bool) -> Examination:
+    """Examine a tenant of a gateway that runs.
+
+    Args:
+        gateway: Open.
+        tenant: Its name.
+        whole: Whether what all tenants share is examined, too.
+
+    Raises:
+        NotFound: It is not served.
+    """
+    served = gateway.tenants.find(tenant)
+    if served is None:
+        raise NotFound(f"there is no tenant {tenant[:80]!r}")
+    declaration = served.policy.declaration
+
+    def check(offered: Mapping[str, frozenset[str]]) -> Report:
+        return checked(Loaded(declaration=declaration), offered)
+
+    patient = Patient(servers=declaration.servers, try_out=served.fleet.try_out, check=check)
+    settings = gateway.installation.settings
+    return await examine(patient, premises_of(settings) if whole else None)
+
+
+def checked(loaded: Loaded, offered: Mapping[str, frozenset[str]]) -> Report:
+    """Return what `remit check` says when servers offer this."""
+    return check_declaration(
+        loaded, offered=offered, environ=os.environ, now=datetime.now(UTC), in_use=None
+    )
+
+
+def premises_of(settings: Settings) -> Premises:
+    """Return where database, journal and keys are."""
+    url = settings.database_url or default_url(settings.config.absolute().parent)
+
+    async def look() -> DatabaseHealth:
+        return await examine_database(url, settings.state / "journal")
+
+    return Premises(state=settings.state, files=_files_of(url), look_at_database=look)
+
+
+def _files_of(url: str) -> tuple[Path, ...]:
+    try:
+        file = database_file(url)
+    except StartupError:  # the database's own finding says so
+        return ()
+    return () if file is None else tuple(Path(f"{file}{end}") for end in ("", "-wal", "-shm"))

@@ -1,0 +1,151 @@
+"""One caller while its request is answered: what it hears meanwhile, and what it is asked.
+
+    nothing said ──────────────▶ one whole answer, as JSON
+    the first thing said ──────▶ a stream of events begins; the answer is its last
+
+Both eras use it; only in the older ones can something be asked on the way.
+"""
+
+from collections.abc import Awaitable, Callable, Hashable
+from contextlib import suppress
+from typing import Final, Protocol
+
+import anyio
+from mcp_types import LOG_LEVEL_META_KEY
+
+from remit.doors.mcp.envelope import Message, decoded
+from remit.doors.mcp.questions import Questions
+from remit.model.conversation import LEVELS, Abilities, Answering
+from remit.upstreams.dialogue import refusal
+from remit.upstreams.wire import Malformed, members
+
+CANNOT: Final = "the caller did not say that it can be asked this"
+NOBODY: Final = "the caller takes no questions: it accepts no text/event-stream, or has no session"
+TOO_MANY: Final = "too many questions are open; try again later"
+
+_TELLTALES: Final = (b'"progressToken"', LOG_LEVEL_META_KEY.encode())
+
+Say = Callable[[bytes], Awaitable[None]]
+"""Sends a whole JSON-RPC message to the caller."""
+
+
+class Line(Protocol):
+    """What carries messages to the caller; nothing may be sent after its answer."""
+
+    async def send(self, message: bytes) -> None:
+        """Send a message; one that cannot be sent any more is dropped."""
+        ...
+
+
+class Wishes:
+    """What a request says about what its caller wants to hear.
+
+    Attributes:
+        progress_token: Raw, or empty.
+        log_level: A level, or empty.
+    """
+
+    __slots__ = ("log_level", "progress_token")
+
+    def __init__(self, message: Message) -> None:
+        meta = message.param("_meta") or b""
+        self.progress_token = b""
+        self.log_level = ""
+        if not any(telltale in meta for telltale in _TELLTALES):
+            return
+        with suppress(Malformed):
+            parts = members(meta)
+            token = parts.get("progressToken", b"")
+            # A text or a number; whatever else there is would not come back as it was.
+            self.progress_token = token if token[:1] not in (b"{", b"[", b"n", b"t", b"f") else b""
+            level = decoded(parts.get(LOG_LEVEL_META_KEY))
+            self.log_level = level if isinstance(level, str) and level in LEVELS else ""
+
+    def __bool__(self) -> bool:
+        """Whether it wants to hear anything."""
+        return bool(self.progress_token or self.log_level)
+
+
+class Telling:
+    """The conversation with the caller of one request.
+
+    Args:
+        line: Carries what is said.
+        wishes: What the caller wants to hear.
+        key: Which session it is in; its own object for a caller without one.
+        abilities: What it can be asked.
+        questions: Where the answers come in; None where nothing can be asked.
+        level: The level that the session was set to, or empty.
+        is_modern: Whether the request stands alone.
+    """
+
+    def __init__(
+        self,
+        line: Line,
+        wishes: Wishes,
+        *,
+        key: Hashable = None,
+        abilities: Abilities = Abilities.NONE,
+        questions: Questions | None = None,
+        level: str = "",
+        is_modern: bool = False,
+    ) -> None:
+        self._line = line
+        self._questions = questions
+        self._asked: list[tuple[bytes, Answering]] = []
+        self.key: Hashable = self if key is None else key
+        self.is_modern = is_modern
+        self.abilities = abilities
+        self.progress_token = wishes.progress_token
+        self.asked_level = wishes.log_level or level
+        # Before a client of the older eras names a level, servers choose one themselves.
+        self.log_level = self.asked_level if is_modern else self.asked_level or LEVELS[0]
+
+    async def tell(self, method: str, params: bytes) -> None:
+        """Send a notification, if there still is somebody to send it to."""
+        await self._line.send(
+            b'{"jsonrpc":"2.0","method":"%b","params":%b}' % (method.encode(), params)
+        )
+
+    async def ask(self, method: str, params: bytes, answer: Answering) -> None:
+        """Send a request, if the caller can answer such; *answer* is called once."""
+        if self._questions is None:
+            answer(refusal(NOBODY))
+            return
+        if not self.abilities.can_answer(method, decoded(params)):
+            answer(refusal(CANNOT))
+            return
+        number = self._questions.begin(self.key, answer)
+        if number is None:
+            answer(refusal(TOO_MANY))
+            return
+        self._asked.append((number, answer))
+        await self._line.send(
+            b'{"jsonrpc":"2.0","id":%b,"method":"%b","params":%b}'
+            % (number, method.encode(), params)
+        )
+
+    def close(self) -> None:
+        """Wait for no answer any longer: the request has been answered."""
+        if self._questions is not None:
+            for number, _ in self._asked:
+                self._questions.drop(self.key, number)
+
+
+class Turns:
+    """Lets one message after the other through, although several tasks send."""
+
+    def __init__(self) -> None:
+        self._lock = anyio.Lock(fast_acquire=True)
+        self.is_over = False
+
+    async def send(self, send: Say, message: bytes) -> None:
+        """Send *message* in its turn, unless that is over."""
+        async with self._lock:
+            if not self.is_over:
+                await send(message)
+
+    async def finish(self) -> None:
+        """Let nothing more through."""
+        async with self._lock:
+            self.is_over = True

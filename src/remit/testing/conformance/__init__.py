@@ -1,0 +1,1 @@
+"""A server with every name the published conformance suite calls, and how to run the suite."""

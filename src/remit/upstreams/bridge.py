@@ -1,0 +1,74 @@
+"""A caller of an older era before a server that only speaks 2026-07-28.
+
+input_required ──▶ each question asked on the caller's stream ──▶ the same call once more,
+with the answers and the server's own state ──▶ … ──▶ complete
+"""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from remit.errors import UpstreamProtocolError
+from remit.upstreams.dialogue import Dialogue
+from remit.upstreams.session import Session, ToolCall
+from remit.upstreams.wire import Malformed, joined, members, value_of
+
+MOST_ROUNDS: Final = 16
+"""Times that a server may ask for more before its call fails."""
+
+INPUT_REQUIRED: Final = b'"input_required"'
+
+
+async def call_in_rounds(session: Session, call: ToolCall, dialogue: Dialogue) -> bytes:
+    """Run a tool and answer what the server asks for in between, by asking the caller.
+
+    Raises:
+        UpstreamError: There is no result, or a question has no answer.
+    """
+    for _ in range(MOST_ROUNDS):
+        result = await session.call(call)
+        if INPUT_REQUIRED not in result:
+            return result
+        asked = _members(result)
+        if asked.get("resultType") != INPUT_REQUIRED:
+            return result
+        answers = await _answers(_members(asked.get("inputRequests", b"{}")), dialogue)
+        more = b',"inputResponses":' + joined(answers)
+        if "requestState" in asked:
+            more += b',"requestState":' + asked["requestState"]
+        call = msgspec.structs.replace(call, more=more)
+    raise UpstreamProtocolError(f"asks for more input after {MOST_ROUNDS} rounds")
+
+
+async def _answers(questions: Mapping[str, bytes], dialogue: Dialogue) -> Mapping[str, bytes]:
+    asked = {key: await _ask(raw, dialogue) for key, raw in questions.items()}
+    return {key: _result(await future) for key, future in asked.items()}
+
+
+async def _ask(raw: bytes, dialogue: Dialogue) -> asyncio.Future[bytes]:
+    question = _members(raw)
+    method = value_of(question.get("method", b"null"))
+    answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+
+    def answered(tail: bytes) -> None:
+        if not answer.done():
+            answer.set_result(tail)
+
+    await dialogue.ask(str(method), question.get("params", b"{}"), answered)
+    return answer
+
+
+def _result(tail: bytes) -> bytes:
+    found = _members(b"{%b}" % tail)
+    if "result" not in found:
+        raise UpstreamProtocolError("asks for input that its caller did not give")
+    return found["result"]
+
+
+def _members(raw: bytes) -> Mapping[str, bytes]:
+    try:
+        return members(raw)
+    except Malformed as error:
+        raise UpstreamProtocolError("asks for input in words that cannot be read") from error

@@ -1,0 +1,190 @@
+"""What a server says while a call is under way, brought to the caller of that very call.
+
+progress under our token ──▶ the caller's own token         others are none of its business
+log message ──▶ the caller, if it wants that level
+request ──▶ the caller, if it can answer it ──▶ the reply to the server; the call's time
+stands still while somebody is asked
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+from mcp_types import LOG_LEVEL_META_KEY, METHOD_NOT_FOUND
+
+from remit.model.conversation import LEVELS, Answering, Conversation
+from remit.upstreams.deadline import PausableDeadline
+from remit.upstreams.era import Era
+from remit.upstreams.wire import (
+    Envelope,
+    Malformed,
+    joined,
+    json_bytes,
+    members,
+    reply_frame,
+    value_of,
+)
+
+PROGRESS: Final = "notifications/progress"
+LOG: Final = "notifications/message"
+PING: Final = "ping"
+
+PATIENCE: Final = 600.0
+"""Seconds that somebody may think about a question."""
+
+MOST_ASKED: Final = 32
+"""Questions of one call that may be open at once."""
+
+_RELAYED: Final = frozenset({PROGRESS, LOG})
+
+Send = Callable[[bytes], None]
+"""Sends a frame to the server, without waiting."""
+
+
+class Dialogue:
+    """One call's conversation, with its time limit.
+
+    Attributes:
+        conversation: The caller's side.
+    """
+
+    def __init__(self, conversation: Conversation, deadline: PausableDeadline) -> None:
+        self.conversation = conversation
+        self._deadline = deadline
+        self._open = 0
+
+    def meta(self, number: int, era: Era) -> tuple[bytes, bytes]:
+        """Return what our request's `_meta` has to say for the caller, for a server of *era*.
+
+        Args:
+            number: The id of our request.
+            era: The server's.
+
+        Returns:
+            Members beside the caller's own, and its capabilities where `_meta` does not have them.
+        """
+        wanted = self.conversation.progress_token
+        members_of = [b'"progressToken":%d' % number] if wanted else []
+        if self.conversation.is_modern or not era.is_modern:
+            return b",".join(members_of), b""
+        if self.conversation.asked_level:
+            level = json_bytes(self.conversation.asked_level)
+            members_of.append(b'"%b":%b' % (LOG_LEVEL_META_KEY.encode(), level))
+        return b",".join(members_of), self.conversation.abilities.to_json()
+
+    async def take(self, message: Envelope, data: bytes, number: int, reply: Send) -> None:
+        """Take a request or a notification of the server.
+
+        Args:
+            message: What it says.
+            data: The same as bytes.
+            number: The id of our request, which is the token of its progress, too.
+            reply: Sends the answer to a request.
+        """
+        params = _params_of(data)
+        if not message.is_request:
+            await self._tell(message.method, params, number)
+        elif message.method == PING or self._open >= MOST_ASKED:
+            reply(reply_frame(message))
+        else:
+            head = b'{"jsonrpc":"2.0","id":%b,' % bytes(message.id)
+            await self.ask(message.method, params, lambda tail: reply(head + tail + b"}"))
+
+    async def ask(self, method: str, params: bytes, answer: Answering) -> None:
+        """Ask the caller something; the time limit stands still until it is answered."""
+        self._begin()
+
+        def answered(tail: bytes) -> None:
+            self._end()
+            answer(tail)
+
+        if self.conversation.is_modern:
+            answered(refusal("the caller's revision of the protocol has no such requests"))
+            return
+        await self.conversation.ask(method, params, answered)
+
+    async def _tell(self, method: str, params: bytes, number: int) -> None:
+        if method not in _RELAYED:
+            return
+        try:
+            parts = members(params)
+        except Malformed:
+            return
+        if method == PROGRESS:
+            token = self.conversation.progress_token
+            if not token or parts.get("progressToken") != b"%d" % number:
+                return
+            parts["progressToken"] = token
+            await self.conversation.tell(method, joined(parts))
+        elif self._is_wanted(parts.get("level", b"null")):
+            await self.conversation.tell(method, params)
+
+    def _is_wanted(self, raw: bytes) -> bool:
+        level, least = value_of(raw), self.conversation.log_level
+        if not least or not isinstance(level, str) or level not in LEVELS:
+            return False
+        return LEVELS.index(level) >= LEVELS.index(least)
+
+    def _begin(self) -> None:
+        self._open += 1
+        self._deadline.pause(PATIENCE)
+
+    def _end(self) -> None:
+        self._open -= 1
+        if not self._open:
+            self._deadline.resume()
+
+
+class Heard:
+    """The calls under way on one connection, for what a server says without naming one."""
+
+    def __init__(self) -> None:
+        self._calls: dict[int, Dialogue] = {}
+
+    def __bool__(self) -> bool:
+        """Whether there is any."""
+        return bool(self._calls)
+
+    def begin(self, number: int, dialogue: Dialogue) -> None:
+        """Take part."""
+        self._calls[number] = dialogue
+
+    def end(self, number: int) -> None:
+        """Take part no longer."""
+        self._calls.pop(number, None)
+
+    def meant(self, message: Envelope, data: bytes) -> tuple[int, Dialogue] | None:
+        """Return the call that a message is about; None when that cannot be said for sure.
+
+        What names no call is about the latest one, provided that all are of one caller in one
+        session: nobody may hear what was meant for another.
+        """
+        if message.method == PROGRESS:
+            number = _token_of(data)
+            found = self._calls.get(number) if number is not None else None
+            return None if number is None or found is None else (number, found)
+        if not message.is_request and message.method not in _RELAYED:
+            return None
+        if len({dialogue.conversation.key for dialogue in self._calls.values()}) != 1:
+            return None
+        return next(reversed(self._calls.items()))
+
+
+def refusal(why: str) -> bytes:
+    """Return the raw member that refuses a request of a server."""
+    text = why.encode()
+    return b'"error":{"code":%d,"message":"%b"}' % (METHOD_NOT_FOUND, text)
+
+
+def _params_of(data: bytes) -> bytes:
+    try:
+        return members(data).get("params", b"{}")
+    except Malformed:
+        return b"{}"
+
+
+def _token_of(data: bytes) -> int | None:
+    try:
+        token = members(_params_of(data)).get("progressToken", b"")
+    except Malformed:
+        return None
+    return int(token) if token.isdigit() and len(token) < 19 else None  # noqa: PLR2004 - 64 bits

@@ -1,0 +1,291 @@
+"""Who is told of updates to the resources of one server: upstream subscriptions, shared.
+
+Whoever follows something follows it on every connection that is open for its owner, since each may
+be a process of its own; a connection that is opened later is asked, too. The server is asked once
+for all that is followed, again after every change, and for nothing when nobody follows anything.
+"""
+
+from collections import defaultdict
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Final, Protocol
+
+import anyio
+import structlog
+from anyio.abc import TaskGroup
+
+from remit.errors import UpstreamError, UpstreamTimeout, UpstreamUnavailable
+from remit.model.contents import own_name
+from remit.model.principals import Principal
+from remit.model.tools import ToolId
+from remit.upstreams.session import Session, Signals
+
+log = structlog.get_logger(__name__)
+
+PAUSE: Final = 2.0
+"""Seconds before a connection that lost its subscriptions, or cannot be opened, is tried again."""
+
+ASKING: Final = 10.0
+"""Seconds that a server has to take a subscription."""
+
+Owner = tuple[str, ...]
+"""Tenant and subject of a caller with connections of its own; empty where callers share them."""
+
+
+class Subscription:
+    """One follower of one resource, until it is closed.
+
+    Attributes:
+        told: Called with the URI of each update.
+        close: Ends it.
+    """
+
+    def __init__(
+        self, uri: str, told: Callable[[str], None], close: Callable[["Subscription"], None]
+    ) -> None:
+        self.uri = uri
+        self.told = told
+        self._close = close
+        self._settled = anyio.Event()
+        self._refusal: UpstreamError | None = None
+
+    async def established(self) -> None:
+        """Return once the server has been asked to tell of updates.
+
+        Raises:
+            UpstreamError: It refuses, or cannot be asked; it is asked again all the same.
+        """
+        await self._settled.wait()
+        if self._refusal is not None:
+            raise self._refusal
+
+    def settle(self, refusal: UpstreamError | None) -> None:
+        """Say what came of asking."""
+        self._refusal = refusal
+        self._settled.set()
+
+    def close(self) -> None:
+        """Follow no more."""
+        self._close(self)
+
+
+class Updates:
+    """The subscriptions to one server.
+
+    Args:
+        server: Its name, for the log.
+        hold: Keeps a connection of an owner open until it is lost, opening it if there is none.
+        tasks: Owns one task for each owner and for each connection.
+    """
+
+    def __init__(
+        self,
+        server: str,
+        hold: Callable[[Owner], Awaitable[None]],
+        tasks: TaskGroup,
+    ) -> None:
+        self._server = server
+        self._hold = hold
+        self._tasks = tasks
+        self._followers: dict[Owner, dict[str, list[Subscription]]] = defaultdict(dict)
+        self._companions: dict[Owner, set[_Companion]] = defaultdict(set)
+        self._holding: dict[Owner, anyio.CancelScope] = {}
+        self._is_closed = False
+
+    def follow(self, owner: Owner, uri: str, told: Callable[[str], None]) -> Subscription:
+        """Begin to follow a resource; *told* is called with the URI of each update.
+
+        Raises:
+            UpstreamUnavailable: The server is no longer declared.
+        """
+        if self._is_closed:
+            raise UpstreamUnavailable("is no longer declared, or not in this way")
+        subscription = Subscription(uri, told, lambda ended: self._leave(owner, ended))
+        self._followers[owner].setdefault(uri, []).append(subscription)
+        if owner not in self._holding:
+            scope = self._holding[owner] = anyio.CancelScope()
+            self._tasks.start_soon(self._keep_open, owner, scope)
+        self._stir(owner)
+        return subscription
+
+    @asynccontextmanager
+    async def accompanied(
+        self, owner: Owner, session: Session, signals: Signals
+    ) -> AsyncGenerator[None]:
+        """Follow on a connection what its owner follows, while entered."""
+        followers = self._followers[owner]
+        companion = _Companion(session, signals, followers)
+        self._companions[owner].add(companion)
+        signals.follower = companion
+        self._tasks.start_soon(self._run, companion)
+        try:
+            yield
+        finally:
+            signals.follower = None
+            companion.scope.cancel()
+            self._companions[owner].discard(companion)
+
+    def close(self) -> None:
+        """Follow nothing more."""
+        self._is_closed = True
+        for scope in self._holding.values():
+            scope.cancel()
+        for owner, followers in self._followers.items():
+            followers.clear()
+            self._stir(owner)
+
+    def _leave(self, owner: Owner, ended: Subscription) -> None:
+        followers = self._followers[owner]
+        following = followers.get(ended.uri, [])
+        if ended in following:
+            following.remove(ended)
+        if not following:
+            followers.pop(ended.uri, None)
+            self._stir(owner)
+        if not followers and owner in self._holding:
+            self._holding.pop(owner).cancel()
+
+    def _stir(self, owner: Owner) -> None:
+        for companion in self._companions[owner]:
+            companion.stirred.set()
+
+    async def _keep_open(self, owner: Owner, scope: anyio.CancelScope) -> None:
+        """Keep one connection of *owner* open, again when it was lost, until nobody follows."""
+        with scope:
+            while True:
+                try:
+                    await self._hold(owner)
+                except UpstreamError as error:
+                    for following in list(self._followers[owner].values()):
+                        for subscription in list(following):
+                            subscription.settle(error)
+                await anyio.sleep(PAUSE)
+
+    async def _run(self, companion: "_Companion") -> None:
+        try:
+            await companion.run()
+        except Exception:
+            # The supervisor of an upstream connection: its fault must not end the others'.
+            log.exception("updates cannot be followed", server=self._server)
+
+
+class _Companion:
+    """Keeps one connection asked for what its owner follows, and hears its updates."""
+
+    def __init__(
+        self, session: Session, signals: Signals, followers: Mapping[str, list[Subscription]]
+    ) -> None:
+        self.scope = anyio.CancelScope()
+        self.stirred = anyio.Event()
+        self._session = session
+        self._signals = signals
+        self._followers = followers
+        self._has_lapsed = False
+
+    async def run(self) -> None:
+        asked = frozenset[str]()
+        refused: Mapping[str, UpstreamError] = {}
+        with self.scope:
+            while self._signals.ended is None:
+                if self._has_lapsed:
+                    await anyio.sleep(PAUSE)
+                    self._has_lapsed, asked = False, frozenset[str]()
+                self.stirred = anyio.Event()
+                wanted = frozenset(self._followers)
+                if wanted != asked:
+                    refused = await _ask(self._session, wanted)
+                    asked = wanted
+                else:
+                    self._settle(asked, refused)
+                    await self.stirred.wait()
+
+    def updated(self, uri: str) -> None:
+        """Tell whoever follows the resource, or what it is part of."""
+        for followed, following in list(self._followers.items()):
+            if uri == followed or uri.startswith(f"{followed.rstrip('/')}/"):
+                for subscription in list(following):
+                    subscription.told(uri)
+
+    def ended(self) -> None:
+        """Take note that nothing is subscribed to any more."""
+        self._has_lapsed = True
+        self.stirred.set()
+
+    def _settle(self, asked: frozenset[str], refused: Mapping[str, UpstreamError]) -> None:
+        for uri in asked:
+            for subscription in self._followers.get(uri, ()):
+                subscription.settle(refused.get(uri))
+
+
+async def _ask(session: Session, wanted: frozenset[str]) -> Mapping[str, UpstreamError]:
+    """Return what cannot be followed, and why."""
+    try:
+        with anyio.fail_after(ASKING):
+            return await session.watch(wanted)
+    except TimeoutError:
+        late = UpstreamTimeout(f"did not answer within {ASKING:g} seconds", sent=True)
+        return dict.fromkeys(wanted, late)
+    except UpstreamError as error:  # the connection is lost, which others notice
+        return dict.fromkeys(wanted, error)
+
+
+class Follows(Protocol):
+    """A server whose resources can be followed."""
+
+    def follow(self, uri: str, principal: Principal, told: Callable[[str], None]) -> Subscription:
+        """Begin to follow one.
+
+        Raises:
+            UpstreamError: There is no such thing.
+        """
+        ...
+
+
+class Following:
+    """Somebody who follows a resource of a server, also when that is started anew.
+
+    Args:
+        item: The resource.
+        principal: Whose connection tells of it where callers do not share one.
+        told: Called with the URI of each update.
+        on_close: Called at the end.
+    """
+
+    def __init__(
+        self,
+        item: ToolId,
+        principal: Principal,
+        told: Callable[[str], None],
+        on_close: Callable[["Following"], None],
+    ) -> None:
+        self.item = item
+        self._principal = principal
+        self._told = told
+        self._on_close = on_close
+        self._subscription: Subscription | None = None
+
+    def move(self, server: Follows | None) -> None:
+        """Follow the resource of *server* from now on; of None nothing.
+
+        Raises:
+            UpstreamError: It cannot be followed there.
+        """
+        if self._subscription is not None:
+            self._subscription.close()
+            self._subscription = None
+        if server is not None:
+            self._subscription = server.follow(own_name(self.item), self._principal, self._told)
+
+    async def established(self) -> None:
+        """Return once the server has been asked to tell of updates.
+
+        Raises:
+            UpstreamError: It refuses, or cannot be asked; it is asked again all the same.
+        """
+        if self._subscription is not None:
+            await self._subscription.established()
+
+    def close(self) -> None:
+        """Follow no more."""
+        self.move(None)
+        self._on_close(self)

@@ -1,0 +1,119 @@
+"""`remit doctor`: really connects, changes nothing, and exits by the contract (issue 4)."""
+
+import json
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer.testing
+
+from remit.cli.main import app
+from remit.testing.gateway import fixture_entry
+from remit.testing.upstream import received
+
+
+def doctor(folder: Path, *arguments: str, status: int = 0, **environ: str) -> dict[str, Any]:
+    words = ["doctor", "--config", str(folder / "remit.yaml"), "--json", *arguments]
+    done = typer.testing.CliRunner().invoke(app, words, env=environ)
+    assert done.exit_code == status, done.output
+    return json.loads(done.stdout)
+
+
+def declare(folder: Path, **servers: Any) -> None:
+    document = {
+        "version": "1.0",
+        "mcp_servers": servers,
+        "roles": {"r": {"allow": [f"{name}/*" for name in servers]}},
+    }
+    (folder / "remit.yaml").write_text(json.dumps(document))
+
+
+def codes(found: dict[str, Any]) -> set[str]:
+    return {finding["code"] for finding in found["findings"]} - {"ok"}
+
+
+def test_each_server_is_started_once_asked_and_left(tmp_path: Path) -> None:
+    declare(tmp_path, files=fixture_entry(["read", "write"], tmp_path / "ran"))
+    (port,) = free_ports(1)
+
+    found = doctor(tmp_path, "--port", str(port))
+
+    assert found["healthy"]
+    (server,) = found["servers"]
+    assert (server["name"], server["protocol"], server["tools"]) == ("files", "2026-07-28", 2)
+    assert server["tokens"] > 20
+    assert server["memory"] > 1_000_000
+    assert server["skew"] is None
+    assert len(received(tmp_path / "ran", "tools/list")) == 1
+    assert not (tmp_path / ".remit").exists()
+
+
+def test_a_server_that_cannot_start_is_status_1(tmp_path: Path) -> None:
+    declare(
+        tmp_path,
+        files=fixture_entry(["read"], tmp_path / "ran"),
+        gone={"command": "no-such-program"},
+        off={"command": "no-such-program", "enabled": False},
+    )
+
+    found = doctor(tmp_path, status=1)
+
+    wrong = [one for one in found["findings"] if one["code"] == "server-unreachable"]
+    assert [one["about"] for one in wrong] == ["server gone"]
+    assert "no-such-program" in wrong[0]["message"]
+    assert [server["enabled"] for server in found["servers"]] == [True, True, False]
+
+
+def test_a_wrong_declaration_is_a_finding_and_the_rest_is_still_looked_at(tmp_path: Path) -> None:
+    (tmp_path / "remit.yaml").write_text("version: '1.0'\nrolls: {}\n")
+
+    found = doctor(tmp_path, status=1)
+
+    assert "declaration-errors" in codes(found)
+    assert {"database", "disk"} <= {finding["about"] for finding in found["findings"]}
+
+
+def test_a_database_away_is_status_3(tmp_path: Path) -> None:
+    declare(tmp_path)
+    url = "postgresql://remit:hunter2@127.0.0.1:9/remit"
+
+    found = doctor(tmp_path, status=3, REMIT_DATABASE_URL=url)
+
+    assert "database-away" in codes(found)
+    assert "hunter2" not in json.dumps(found)
+
+
+def test_a_port_that_something_else_has_is_a_warning(tmp_path: Path) -> None:
+    declare(tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        found = doctor(tmp_path, "--port", str(taken.getsockname()[1]))
+
+    assert "port-taken" in codes(found)
+
+
+def test_people_read_a_table_with_remedies(tmp_path: Path) -> None:
+    declare(tmp_path, gone={"command": "no-such-program"})
+    words = ["doctor", "--config", str(tmp_path / "remit.yaml")]
+
+    done = typer.testing.CliRunner().invoke(app, words)
+
+    assert done.exit_code == 1
+    assert "error: server gone: cannot start" in done.output
+    assert "    → correct its entry" in done.output
+
+
+def free_ports(count: int) -> list[int]:
+    held = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [one.getsockname()[1] for one in held]
+    for one in held:
+        one.close()
+    return ports
+
+
+@pytest.mark.parametrize("words", [("--key", "rmt_x"), ("--url", "nonsense", "--key", "rmt_x")])
+def test_a_wrong_use_is_status_2(tmp_path: Path, words: tuple[str, ...]) -> None:
+    declare(tmp_path)
+    done = typer.testing.CliRunner().invoke(app, ["doctor", *words])
+
+    assert done.exit_code == 2

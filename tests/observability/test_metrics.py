@@ -1,0 +1,177 @@
+"""`/metrics`: what it counts, what it never names, and who may read it (issue 4)."""
+
+from pathlib import Path
+
+import httpx2
+import pytest
+from tests.api.worlds import ELSEWHERE
+from tests.observability.worlds import Scrape, Watched, open_watched
+
+from remit.calls.tally import BOUNDS
+from remit.doors.metrics import exposition
+from remit.model.measures import Family, Measure, Sample
+
+
+def test_every_call_is_counted_by_how_it_ended(watched: Watched) -> None:
+    for name in ("work", "work", "fail", "break", "often", "often", "rest"):
+        watched.call(f"tools__{name}")
+    watched.call("tools__strict", {"n": "no number"})
+
+    told = watched.scrape()
+
+    def calls(**labels: str) -> float:
+        return told.sum("remit_calls_total", tenant="default", **labels)
+
+    assert calls() == 8
+    assert calls(server="tools", decision="allow", outcome="ok", code="") == 3
+    assert calls(server="tools", outcome="tool_error") == 1
+    assert calls(server="tools", outcome="error") == 1
+    assert calls(server="tools", decision="deny", outcome="none", code="PERMISSION_DENIED") == 1
+    assert calls(server="tools", decision="allow", outcome="none", code="LIMIT_REACHED") == 1
+    assert calls(server="tools", decision="allow", outcome="none", code="INVALID_INPUT") == 1
+    assert told.sum("remit_limited_calls_total", server="tools") == 1
+    assert told.sum("remit_denials_total", layer="ceiling") == 1
+    assert told.sum("remit_calls_in_flight", server="tools") == 0
+
+
+def test_the_record_and_the_numbers_agree(watched: Watched) -> None:
+    for name in ("work", "fail", "rest", "nothing"):
+        watched.call(f"tools__{name}")
+
+    rows = watched.api.get("/audit?limit=100")["items"]
+
+    told = watched.scrape()
+    assert told.sum("remit_calls_total") == len(rows) == 4
+    for row in rows:
+        assert told.sum("remit_calls_total", decision=row["decision"], outcome=row["outcome"])
+
+
+def test_what_a_caller_writes_never_becomes_a_label(watched: Watched) -> None:
+    for at in range(20):
+        watched.call(f"invented-{at}__tool")
+        httpx2.post(f"{watched.api.base}/mcp/made-up-{at}", json={}, timeout=30)
+
+    told = watched.scrape()
+
+    assert "invented" not in told.text
+    assert "made-up" not in told.text
+    assert told.sum("remit_denials_total", layer="unknown") == 20
+    assert len(told.labels("remit_calls_total")) == 1
+    names = {name for labels in map(dict, (key[1] for key in told.values)) for name in labels}
+    assert not names & {"tool", "principal", "role", "call_id"}
+
+
+def test_durations_are_a_histogram_of_the_calls_that_ran(watched: Watched) -> None:
+    for _ in range(3):
+        watched.call("tools__work")
+    watched.call("tools__rest")
+
+    told = watched.scrape()
+
+    name = "remit_call_duration_seconds"
+    assert told.sum(f"{name}_count", server="tools") == 3
+    assert told.sum(f"{name}_bucket", server="tools", le="+Inf") == 3
+    rising = [told.sum(f"{name}_bucket", server="tools", le=str(bound)) for bound in BOUNDS]
+    assert rising == sorted(rising)
+    assert 0 < told.sum(f"{name}_sum", server="tools") < 600
+
+
+def test_the_state_of_every_server_is_told(watched: Watched) -> None:
+    told = watched.scrape()
+
+    def state(server: str) -> str:
+        held = [
+            dict(labels)["state"]
+            for (name, labels), value in told.values.items()
+            if name == "remit_server_state" and value == 1 and ("server", server) in labels
+        ]
+        assert len(held) == 1
+        return held[0]
+
+    assert state("tools") == "ready"
+    assert state("gone") != "ready"
+    assert told.sum("remit_server_tools", server="tools") == 6
+
+
+def test_refused_credentials_are_counted_by_reason(watched: Watched) -> None:
+    watched.call("tools__work", by="nobody")
+    watched.call("tools__work", by="wrong key")
+    watched.api.send("GET", "/keys", by="wrong key")
+
+    told = watched.scrape()
+
+    assert told.sum("remit_not_admitted_total", reason="no_credential") == 1
+    assert told.sum("remit_not_admitted_total", reason="invalid_token") == 2
+
+
+def test_on_loopback_whoever_is_on_this_machine_may_read(watched: Watched) -> None:
+    assert watched.scrape(by=None).sum("remit_build_info") == 1
+
+
+@pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded", "Via", "X-Real-IP"])
+def test_what_a_proxy_passed_on_needs_a_credential(watched: Watched, header: str) -> None:
+    reply = watched.metrics(None, **{header: "for=192.0.2.7"})
+
+    assert reply.status_code == 401
+    assert "remit_" not in reply.text
+
+
+@pytest.mark.parametrize("by", ["role key", "service key", "agent", "user"])
+def test_whoever_administers_nothing_may_not_read(watched: Watched, by: str) -> None:
+    reply = watched.metrics(by)
+
+    assert (reply.status_code, reply.headers["content-type"]) == (403, "application/problem+json")
+
+
+def test_a_wrong_key_is_refused_although_none_would_do(watched: Watched) -> None:
+    assert watched.metrics("wrong key").status_code == 401
+
+
+def test_a_page_of_another_host_reads_nothing(watched: Watched) -> None:
+    assert watched.metrics(None, Host="evil.example.test").status_code == 421
+
+
+def test_an_administrator_of_another_tenant_reads_of_that_tenant_alone(watched: Watched) -> None:
+    watched.call("tools__work")
+
+    told = watched.scrape(by="administrator of another tenant")
+
+    assert told.values
+    assert {dict(labels).get("tenant") for _, labels in told.values} == {ELSEWHERE}
+
+
+def test_a_gateway_that_has_a_public_address_asks_everybody_for_a_credential(
+    tmp_path: Path,
+) -> None:
+    with open_watched(tmp_path, server={"public_url": "https://remit.example.test"}) as watched:
+        assert watched.metrics(None).status_code == 401
+        assert watched.scrape().sum("remit_build_info") == 1
+
+
+def test_metrics_are_read_with_get(watched: Watched) -> None:
+    assert httpx2.post(f"{watched.api.base}/metrics", timeout=30).status_code == 405
+
+
+def test_prometheus_itself_reads_what_is_written(watched: Watched) -> None:
+    parser = pytest.importorskip("prometheus_client.parser", reason="needs prometheus_client")
+    watched.call("tools__work")
+
+    families = list(parser.text_string_to_metric_families(watched.scrape().text))
+
+    kinds = {family.name: family.type for family in families}
+    assert kinds["remit_calls"] == "counter"
+    assert kinds["remit_call_duration_seconds"] == "histogram"
+    ours = watched.scrape()
+    for family in families:
+        for sample in family.samples:
+            assert (sample.name, frozenset(sample.labels.items())) in ours.values
+
+
+def test_odd_characters_in_a_label_are_escaped() -> None:
+    measure = Measure(name="m", kind="gauge", help="a\nb", labels=("l",))
+    samples = (Sample(labels={"l": 'a"b\\c\nd'}, value=1.5), Sample(labels={}, value=2))
+
+    text = exposition([Family(measure=measure, samples=samples)]).decode()
+
+    assert text == '# HELP m a\\nb\n# TYPE m gauge\nm{l="a\\"b\\\\c\\nd"} 1.5\nm 2\n'
+    assert len(Scrape.read(text).values) == 2
