@@ -9,6 +9,7 @@ of the handshake means 2026-07-28 or a refusal. A message with the modern envelo
 import re
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Final
 
 import anyio
@@ -27,6 +28,7 @@ from remit.doors.mcp.requests import Request, identified, refuse
 from remit.doors.mcp.sessions import Sessions
 from remit.doors.mcp.tenants import Eras, TenantDoor, TenantDoors
 from remit.doors.mcp.trace_headers import in_trace
+from remit.doors.mcp.unfinished import Unfinished
 from remit.doors.oauth import ProtectedResources
 from remit.doors.refusals import Refusals
 from remit.errors import StorageUnavailable
@@ -63,6 +65,7 @@ class McpEndpoint:
         guard: Guard,
         resources: ProtectedResources,
         refusals: Refusals | None = None,
+        siblings: Path | None = None,
     ) -> None:
         """Open no door yet.
 
@@ -73,13 +76,14 @@ class McpEndpoint:
             guard: Checks host and origin.
             resources: Says to whom a refused caller turns for a token.
             refusals: Counts whom it turns away.
+            siblings: A folder that the workers of the port share, if there are several.
         """
         self._resources = resources
         self._refusals = Refusals() if refusals is None else refusals
         self._authenticate = authenticate
         self._guard = guard
         self._disconnects = Disconnects()
-        self._doors = TenantDoors(doors, sessions, self._disconnects)
+        self._doors = TenantDoors(doors, sessions, self._disconnects, Unfinished(siblings))
         self._is_stopping = False
 
     @asynccontextmanager
