@@ -39,7 +39,7 @@ def apply(
     key: KeyFlag = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Make FILE the declaration that counts, for every gateway on this database within seconds.
+    """Make FILE the declaration in force, in every gateway on this database within 2 s.
 
     Shows what changes, and who gains or loses which tool. A file that is wrong changes nothing.
     Exit status 1 if it is refused.
