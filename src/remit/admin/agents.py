@@ -82,5 +82,17 @@ async def get_agent(store: AgentStore, tenant: str, agent_id: str) -> Agent:
     agent = await store.find(tenant, agent_id)
     if agent is None:
         known = ", ".join(each.id for each in await store.all_agents(tenant)) or "none"
-        raise NotFound(f"there is no agent {agent_id!r}; agents: {known}")
+        raise NotFound(
+            f"there is no agent {agent_id[:80]!r}; agents: {known};"
+            " `remit agents create` registers one"
+        )
     return agent
+
+
+async def registered(store: AgentStore, tenant: str, agent_ids: Sequence[str]) -> Sequence[str]:
+    """Return ids that all are those of agents of *tenant*.
+
+    Raises:
+        NotFound: One is not; the text names those that there are.
+    """
+    return [(await get_agent(store, tenant, each)).id for each in dict.fromkeys(agent_ids)]

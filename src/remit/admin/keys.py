@@ -63,6 +63,7 @@ async def make_key(
     service: bool = False,
     queries: Sequence[str] = (),
     agent: Agent | None = None,
+    act_for: Sequence[str] = (),
     admin: bool = False,
     expires: datetime | None = None,
     roles: Mapping[str, Role],
@@ -70,7 +71,8 @@ async def make_key(
     """Store a new key and return it with its text.
 
     A role and a user role go together, since each governs its own domain (R9); the other purposes
-    stand alone. An agent's key has the type and the role that the agent has when it is used.
+    stand alone. An agent's key has the type and the role that the agent has when it is used. Beside
+    any of them stands *act_for*: ids out of `registered`, of agents that it may act for (R26).
 
     Raises:
         NotFound: The role is not declared; the text names those that are.
@@ -85,6 +87,7 @@ async def make_key(
         service=service,
         queries=queries,
         agent=agent.id if agent is not None else None,
+        act_for=act_for,
         admin=admin,
     )
     if role is not None and role not in roles:
@@ -103,6 +106,7 @@ async def make_key(
         service=service,
         queries=tuple(dict.fromkeys(queries)),
         agent=agent.id if agent is not None else "",
+        act_for=tuple(dict.fromkeys(act_for)),
         admin=admin,
         created=now,
         expires=expires,
@@ -167,6 +171,7 @@ def check_purpose(
     service: bool,
     queries: Sequence[str],
     agent: str | None,
+    act_for: Sequence[str],
     admin: bool,
 ) -> None:
     """Refuse a key that is for nothing, or for things that do not go together.
@@ -177,7 +182,8 @@ def check_purpose(
     by_role = role is not None or user_role is not None
     purposes = (by_role, service, agent is not None, admin).count(True)
     if not purposes:
-        raise BadCall(f"say what the key is for: {PURPOSES}")
+        beside = "; --act-for goes beside it: whoever acts for an agent may what both may"
+        raise BadCall(f"say what the key is for: {PURPOSES}{beside if act_for else ''}")
     if purposes > 1:
         raise BadCall(
             f"the key is for one of {PURPOSES}; only a role and a user role go together"
