@@ -5,7 +5,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final, Protocol
 
-from remit.errors import BadCall, NotFound
+from remit.admin.names import LONGEST_NAME, is_name, require_key_name, require_role
+from remit.errors import BadCall
 from remit.identity.api_keys import hash_secret, make_key_text
 from remit.model.agents import Agent
 from remit.model.keys import Key
@@ -13,7 +14,6 @@ from remit.model.principals import UserRole
 from remit.model.roles import Role
 
 ADMIN_KEY_NAME: Final = "admin"
-LONGEST_NAME: Final = 64
 LONGEST_OVERLAP: Final = 30 * 24 * 3600.0
 """Seconds that a replaced key may go on holding."""
 
@@ -79,8 +79,7 @@ async def make_key(
         BadCall: The name does not do, it would have expired, or it is for nothing or for things
             that do not go together.
     """
-    if not is_name(name):
-        raise BadCall(f"a key's name is 1 to {LONGEST_NAME} printable characters, not {name!r}")
+    require_key_name(name)
     check_purpose(
         role=role,
         user_role=user_role,
@@ -90,9 +89,8 @@ async def make_key(
         act_for=act_for,
         admin=admin,
     )
-    if role is not None and role not in roles:
-        known = ", ".join(sorted(roles)) or "none"
-        raise NotFound(f"no role {role!r} is declared; declared roles: {known}")
+    if role is not None:
+        require_role(role, roles)
     if expires is not None and expires <= now:
         raise BadCall(f"the key would already have expired at {expires.isoformat()}")
     text = make_key_text()
@@ -144,11 +142,6 @@ async def rotate_key(
 
     key = await store.replace(tenant, name, renew, now + timedelta(seconds=overlap))
     return MadeKey(key=key, text=text.reveal())
-
-
-def is_name(text: str) -> bool:
-    """Whether *text* does as the name of a key."""
-    return 0 < len(text) <= LONGEST_NAME and text.isprintable() and text == text.strip()
 
 
 def parse_user_role(text: str) -> UserRole:
