@@ -65,7 +65,7 @@ def build_http_doors(gateway: Gateway, *, loopback: bool) -> HttpDoors:
     policy = gateway.home.policy
     guard = Guard(loopback=loopback, http=lambda: policy.declaration.http)
     resources = ProtectedResources(
-        lambda: policy.declaration.issuers, Addresses(lambda: policy.declaration.http)
+        gateway.tenants.issuers_of, Addresses(lambda: policy.declaration.http)
     )
 
     def door_of(tenant: str) -> TenantDoor | None:
