@@ -68,6 +68,7 @@ def test_agents_and_users_are_changed(api: Api) -> None:
 def test_a_declaration_goes_out_is_changed_and_comes_back(api: Api, tmp_path: Path) -> None:
     file = tmp_path / "remit.yaml"
     file.write_text(typed(api, "export"))
+    assert typed_json(api, "export")["roles"][ROLE]
     begun = typed_json(api, "revisions")[0]["number"]
     assert typed_json(api, "apply", str(file))["written"] is False
     file.write_text(file.read_text().replace("- work", "- rest"))

@@ -111,7 +111,7 @@ def test_what_is_exported_is_no_change_when_it_is_applied(config: Path, tmp_path
     remit(config, "export", "1", "--output", str(exported))
     assert "git_log" in exported.read_text()
     remit(config, "export", "--json", "--output", str(exported))
-    assert list(json.loads(exported.read_text())["roles"]) == ["reviewer"]
+    assert list(json.loads(exported.read_text())["roles"]) == ["dev"]
     assert "no change: revision 2" in remit(config, "apply", str(exported))
     assert [path.name for path in tmp_path.glob(".exp*")] == []
     assert "cannot write" in remit(config, "export", "-o", str(tmp_path / "no" / "f"), status=1)
