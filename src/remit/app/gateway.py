@@ -18,6 +18,7 @@ from remit.admin.declaration import load_declaration
 from remit.admin.retention import keep_to_retention
 from remit.admin.revisions import declaration_in_force
 from remit.app.installation import Installation, open_installation, record_seal
+from remit.app.restarts import Restarts
 from remit.app.tenants import ServedTenant, ServedTenants
 from remit.calls.allowances import OwnAllowances, SharedAllowances
 from remit.calls.limit import Allowances
@@ -47,12 +48,14 @@ class Gateway:
     Attributes:
         home: The tenant that the settings name.
         tenants: All that are served: of `remit serve` every one, of other commands that one.
+        restarts: Restarts servers here and in every other gateway over the store.
     """
 
     installation: Installation
     audit: AuditLog
     home: ServedTenant
     tenants: ServedTenants
+    restarts: Restarts
     authenticate: Authenticator = field(repr=False)
 
     async def reload(self) -> None:
@@ -114,6 +117,8 @@ async def open_gateway(
         open_background() as tasks,
     ):
         tenants = ServedTenants(installation, audit, allowances, tasks)
+        restarts = Restarts(Epochs(installation.database), tenants)
+        await restarts.open()
         home = await tenants.open(installation.tenant, installation.policy)
         if everyone:
             await tenants.follow()
@@ -123,6 +128,7 @@ async def open_gateway(
             audit=audit,
             home=home,
             tenants=tenants,
+            restarts=restarts,
             authenticate=Authenticator(
                 installation.keys,
                 agents=installation.agents,
@@ -194,6 +200,7 @@ async def _watch_epochs(epochs: Epochs, notices: Notices, gateway: Gateway, ever
             current = await epochs.current()
             changed = {key for key, value in current.items() if seen.get(key) != value}
             await _take_over(gateway, changed, everyone=everyone)
+            gateway.restarts.take_over(current)
             seen, problem = current, ""
         except StorageUnavailable as error:
             if str(error) != problem:
