@@ -129,13 +129,7 @@ async def open_gateway(
             home=home,
             tenants=tenants,
             restarts=restarts,
-            authenticate=Authenticator(
-                installation.keys,
-                agents=installation.agents,
-                users=installation.users,
-                tokens=tokens,
-                tenants=tenants,
-            ),
+            authenticate=_authenticator(installation, tenants, tokens),
         )
         tasks.start_soon(tokens.keep_fresh)
         _start_keeping_up(tasks, gateway, everyone=everyone)
@@ -167,6 +161,18 @@ def _token_verifier(
         Issuers(lambda: tenants.issuers, own),
         folder=settings.config.absolute().parent,
         environ=os.environ,
+        tenants=tenants,
+    )
+
+
+def _authenticator(
+    installation: Installation, tenants: ServedTenants, tokens: JwtVerifier
+) -> Authenticator:
+    return Authenticator(
+        installation.keys,
+        agents=installation.agents,
+        users=installation.users,
+        tokens=tokens,
         tenants=tenants,
     )
 
