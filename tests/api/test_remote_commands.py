@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import typer.testing
-from tests.api.worlds import ROLE, Api
+from tests.api.worlds import AGENT, ROLE, Api
 
 from remit.cli.main import app
 from remit.cli.remote import KEY_VARIABLE
@@ -40,12 +40,14 @@ def test_who_sees_and_may_what(api: Api) -> None:
 
 
 def test_keys_are_made_rotated_and_revoked(api: Api) -> None:
-    made = typed_json(api, "keys", "create", "r/1", "--role", ROLE, "--expires", "1d")
+    acting = ("--act-for", AGENT)
+    made = typed_json(api, "keys", "create", "r/1", "--role", ROLE, "--expires", "1d", *acting)
     assert made["key"].startswith("rmt_")
     again = typed_json(api, "keys", "rotate", "r/1", "--overlap", "5")
     assert again["key"] != made["key"]
     listed = [key for key in typed_json(api, "keys", "list") if key["name"] == "r/1"]
     assert [key["state"] for key in listed] == ["ending", "holds"]
+    assert [key["act_for"] for key in listed] == [[AGENT], [AGENT]]
     assert "is revoked" in typed(api, "keys", "revoke", "r/1")
     assert "no key named" in typed(api, "keys", "revoke", "r/1", expect=1)
 

@@ -21,6 +21,7 @@ def _key(number: int, *, name: str = "ci", tenant: str = "default") -> Key:
         tenant=tenant,
         secret_hash="0f" * 32,
         roles=("designer", "qa_tester"),
+        act_for=("w1", "w2"),
         created=NOW + timedelta(seconds=number),
         expires=NOW + timedelta(days=30),
     )

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from remit.admin.agents import get_agent
+from remit.admin.agents import get_agent, registered
 from remit.admin.keys import MadeKey, check_purpose, make_key, parse_expiry, rotate_key
 from remit.app.installation import open_installation
 from remit.cli.output import (
@@ -74,6 +74,14 @@ def create(
         str | None,
         typer.Option("--agent", metavar="ID", help="The agent that its bearer is."),
     ] = None,
+    act_for: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--act-for",
+            metavar="ID",
+            help="An agent that its bearer may act for, beside what it is; repeatable.",
+        ),
+    ] = None,
     admin: Annotated[
         bool, typer.Option("--admin", help="For administration, such as /readyz; calls no tool.")
     ] = False,
@@ -87,6 +95,7 @@ def create(
     """Make a key and show it, once: only its hash is kept.
 
     Say what it is for: --role and --user-role (alone or together), --service, --agent or --admin.
+    Beside any of them, --act-for names agents that it may act for.
     """
     purpose = _Purpose(
         role=role,
@@ -94,6 +103,7 @@ def create(
         service=service,
         queries=tuple(queries or ()),
         agent=agent,
+        act_for=tuple(act_for or ()),
         admin=admin,
     )
     purpose.check()
@@ -183,6 +193,7 @@ class _Purpose:
     service: bool
     queries: Sequence[str]
     agent: str | None
+    act_for: Sequence[str]
     admin: bool
 
     def to_json(self) -> dict[str, object]:
@@ -198,6 +209,7 @@ class _Purpose:
                 service=self.service,
                 queries=self.queries,
                 agent=self.agent,
+                act_for=self.act_for,
                 admin=self.admin,
             )
         except BadCall as bad:
@@ -232,6 +244,9 @@ async def _create(settings: Settings, name: str, purpose: _Purpose, expires: str
             agent=await get_agent(installation.agents, installation.tenant.name, agent)
             if agent
             else None,
+            act_for=await registered(
+                installation.agents, installation.tenant.name, purpose.act_for
+            ),
             admin=purpose.admin,
             expires=parse_expiry(expires, now) if expires is not None else None,
             roles=installation.policy.declaration.roles,
@@ -269,6 +284,7 @@ def _entry(key: Key) -> dict[str, object]:
         "service": key.service,
         "queries": list(key.queries),
         "agent": key.agent or None,
+        "act_for": list(key.act_for),
         "admin": key.admin,
         "state": key.state_at(datetime.now(UTC)),
         "created": _shown(key.created),
@@ -285,6 +301,7 @@ def _purpose_of(key: Key) -> str:
         *(["service"] if key.service else []),
         *(f"query {query}" for query in key.queries),
         *([f"agent {key.agent}"] if key.agent else []),
+        *(f"acting for {agent}" for agent in key.act_for),
         *(["administration"] if key.admin else []),
     ]
     return ", ".join(parts)

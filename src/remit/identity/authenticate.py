@@ -220,7 +220,8 @@ def principal_of(key: Key, agent: Agent | None = None) -> Principal:
     """
     if key.agent:
         nobody = Principal(kind=PrincipalKind.AGENT, name=key.agent, tenant=key.tenant)
-        return replace(agent.principal if agent else nobody, expires=_end_of(key))
+        held = nobody if agent is None else replace(agent.principal, act_for=key.act_for)
+        return replace(held, expires=_end_of(key))
     return Principal(
         kind=PrincipalKind.KEY,
         name=key.name,
@@ -229,6 +230,7 @@ def principal_of(key: Key, agent: Agent | None = None) -> Principal:
         user_roles=key.user_roles,
         service=key.service,
         queries=key.queries,
+        act_for=key.act_for,
         admin=key.admin,
         expires=_end_of(key),
     )

@@ -293,8 +293,12 @@ class InMemoryTenants:
         Raises:
             Conflict: A tenant of that name exists.
         """
-        if any(tenant.name == known.name for known in self._tenants):
-            raise Conflict(f"a tenant {tenant.name!r} exists already")
+        for known in self._tenants:
+            if tenant.name.lower() == known.name.lower():
+                raise Conflict(
+                    f"a tenant {known.name!r} exists already;"
+                    " choose a name that differs in more than letter case"
+                )
         self._tenants.append(tenant)
 
     async def all_tenants(self) -> Sequence[Tenant]:
