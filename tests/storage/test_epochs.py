@@ -23,7 +23,7 @@ async def test_every_change_of_keys_counts_and_their_use_does_not(database: Data
 
     await keys.add(key)
     counts.append(await epochs.current())
-    await keys.touch("1", NOW)
+    await keys.touch({"1": NOW})
     counts.append(await epochs.current())
     await keys.revoke("default", "ci", NOW)
     counts.append(await epochs.current())

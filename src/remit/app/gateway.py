@@ -6,7 +6,7 @@ Resources open in that order and close in reverse.
 """
 
 import os
-from collections.abc import AsyncGenerator, Collection, Mapping
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -26,6 +26,7 @@ from remit.errors import Conflict, DeclarationError, StorageUnavailable
 from remit.identity.authenticate import Authenticator
 from remit.identity.development import development_issuer
 from remit.identity.jwt import Issuers, JwtVerifier
+from remit.identity.key_uses import KeyUses
 from remit.model.principals import DEFAULT_TENANT
 from remit.model.retention import Retention
 from remit.settings import Settings
@@ -122,6 +123,7 @@ async def open_gateway(
         home = await tenants.open(installation.tenant, installation.policy)
         if everyone:
             await tenants.follow()
+        uses = KeyUses(installation.keys)
         tokens = _token_verifier(installation, tenants, development=development)
         gateway = Gateway(
             installation=installation,
@@ -129,8 +131,9 @@ async def open_gateway(
             home=home,
             tenants=tenants,
             restarts=restarts,
-            authenticate=_authenticator(installation, tenants, tokens),
+            authenticate=_authenticator(installation, tenants, tokens, uses.note),
         )
+        tasks.start_soon(uses.keep_writing)
         tasks.start_soon(tokens.keep_fresh)
         _start_keeping_up(tasks, gateway, everyone=everyone)
         yield gateway
@@ -166,7 +169,10 @@ def _token_verifier(
 
 
 def _authenticator(
-    installation: Installation, tenants: ServedTenants, tokens: JwtVerifier
+    installation: Installation,
+    tenants: ServedTenants,
+    tokens: JwtVerifier,
+    note_use: Callable[[str], None],
 ) -> Authenticator:
     return Authenticator(
         installation.keys,
@@ -174,6 +180,7 @@ def _authenticator(
         users=installation.users,
         tokens=tokens,
         tenants=tenants,
+        note_use=note_use,
     )
 
 
