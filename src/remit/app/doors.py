@@ -4,12 +4,14 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import version
 
 from remit.admin.change_record import ChangeRecord
 from remit.admin.editor import Editor
 from remit.admin.secret_files import session_key
 from remit.app.gateway import Gateway
+from remit.app.restarts import Restarts
 from remit.app.tenants import ServedTenant, ServedTenants
 from remit.doors.addresses import Addresses
 from remit.doors.api.needs import Services
@@ -65,7 +67,7 @@ def build_http_doors(gateway: Gateway, *, loopback: bool) -> HttpDoors:
     policy = gateway.home.policy
     guard = Guard(loopback=loopback, http=lambda: policy.declaration.http)
     resources = ProtectedResources(
-        lambda: policy.declaration.issuers, Addresses(lambda: policy.declaration.http)
+        gateway.tenants.issuers_of, Addresses(lambda: policy.declaration.http)
     )
 
     def door_of(tenant: str) -> TenantDoor | None:
@@ -107,7 +109,7 @@ def build_http_doors(gateway: Gateway, *, loopback: bool) -> HttpDoors:
 
 def _api_services(gateway: Gateway) -> Services:
     installation = gateway.installation
-    tenants = ManagedTenants(gateway.tenants)
+    tenants = ManagedTenants(gateway.tenants, gateway.restarts)
     return Services(
         tenants=tenants,
         tenant_store=installation.tenants,
@@ -128,8 +130,9 @@ def _api_services(gateway: Gateway) -> Services:
 class ManagedTenants:
     """The tenants that are served, as the API sees them."""
 
-    def __init__(self, tenants: ServedTenants) -> None:
+    def __init__(self, tenants: ServedTenants, restarts: Restarts) -> None:
         self._tenants = tenants
+        self._restarts = restarts
         self._managed: dict[str, GatewayTenant] = {}
 
     def find(self, name: str) -> GatewayTenant | None:
@@ -163,5 +166,6 @@ class ManagedTenants:
                 lists=served.listing,
                 directory=served.directory,
                 follower=served.follower,
+                restart=partial(self._restarts.restart, name),
             )
         return self._managed[name]
