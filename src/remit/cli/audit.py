@@ -14,6 +14,7 @@ import typer
 
 from remit.admin.audit_rows import Form, audit_entry, exported, report_entry
 from remit.app.installation import Installation, open_installation, record_seal
+from remit.cli.changes import operator
 from remit.cli.exporting import open_sink
 from remit.cli.output import (
     EXIT_NO,
@@ -337,7 +338,7 @@ async def _pruned(settings: Settings) -> tuple[Retention, Cut | None]:
         retention = installation.policy.declaration.audit.retention
         async with _open_beside(installation) as audit:
             tenant, now = installation.tenant.name, datetime.now(UTC)
-            return retention, await audit.prune(tenant, retention, author="cli", now=now)
+            return retention, await audit.prune(tenant, retention, author=operator(), now=now)
 
 
 async def _tail(settings: Settings, lines: int, *, follow: bool, as_json: bool) -> None:
