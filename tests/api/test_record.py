@@ -142,7 +142,7 @@ def _unreadable_row_is_named(api: Api) -> None:
     streamed = api.send("GET", "/audit/export").text.splitlines()
     commands = [
         run_remit("audit", *words, folder=api.folder)
-        for words in (("search", "--json"), ("tail",), ("export",))
+        for words in (("search", "--json", "--changes"), ("tail",), ("export",))
     ]
 
     [named] = [row for row in searched if row["id"] == newest]

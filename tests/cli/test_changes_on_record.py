@@ -168,3 +168,16 @@ def test_what_was_changed_is_told_in_json(
 
     assert told | shown == told
     assert command == "users enable bob" or (told.get("disabled") or told.get("revoked"))
+
+
+def test_a_search_shows_calls_and_changes_too_when_asked(config: Path) -> None:
+    remit(config, "keys create ci --role worker")
+
+    calls = json.loads(remit(config, "audit search --json"))
+    both = json.loads(remit(config, "audit search --json --changes"))
+
+    named = json.loads(remit(config, "audit search --json --tool keys.create"))
+
+    assert calls == []
+    assert named == both
+    assert [row["tool"] for row in both] == ["keys.create"]

@@ -27,7 +27,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.types import NullType
 
 from remit.errors import BadCall
-from remit.model.events import AuditEvent, AuditQuery, EventKind
+from remit.model.events import ADMINISTRATION, AuditEvent, AuditQuery, EventKind
 from remit.storage.chain import FIELDS, Head, canonical_time, heads_of, row_hash, save_heads
 from remit.storage.damaged import is_sound, mended
 from remit.storage.dialects import take_turn
@@ -256,6 +256,8 @@ def _conditions(query: AuditQuery) -> Sequence[ColumnElement[bool]]:
         conditions.append(columns.time >= query.since)
     if query.until is not None:
         conditions.append(columns.time < query.until)
+    if not query.changes:
+        conditions.append(columns.server != ADMINISTRATION)
     if query.text is not None:
         conditions.append(_mentions(query.text))
     if query.before is not None:

@@ -9,7 +9,7 @@ import msgspec
 
 from remit.errors import AuditUnavailable, BadCall, Conflict, NotFound, Outdated
 from remit.model.agents import Agent
-from remit.model.events import AuditEvent, AuditQuery, EventKind
+from remit.model.events import ADMINISTRATION, AuditEvent, AuditQuery, EventKind
 from remit.model.keys import Key
 from remit.model.principals import DEFAULT_TENANT
 from remit.model.retention import Cut, Retention
@@ -150,6 +150,8 @@ def _matches(event: AuditEvent, query: AuditQuery) -> bool:
     exact = ("tenant", "principal", "server", "tool", "decision", "outcome", "code")
     wanted = {name: getattr(query, name) for name in exact}
     if any(value not in (None, getattr(event, name)) for name, value in wanted.items()):
+        return False
+    if not query.changes and event.server == ADMINISTRATION:
         return False
     if query.role is not None and query.role not in event.role.split(","):
         return False

@@ -21,7 +21,6 @@ from mcp.shared.inbound import encode_header_value
 from remit.admin.keys import make_key
 from remit.app.installation import open_installation
 from remit.cli.serving import bind
-from remit.model.events import ADMINISTRATION
 from remit.model.principals import DEFAULT_TENANT
 from remit.settings import Settings
 from remit.testing.upstream import fixture_server_config
@@ -131,9 +130,8 @@ class Running:
         return self.keys[role]
 
     def audit(self, *arguments: str) -> list[dict[str, Any]]:
-        """Return the calls that `remit audit search --json` shows, newest first; no changes."""
-        rows = json.loads(self.remit("audit", "search", "--limit", "1000", "--json", *arguments))
-        return [row for row in rows if row["server"] != ADMINISTRATION]
+        """Return the calls that `remit audit search --json` shows, newest first."""
+        return json.loads(self.remit("audit", "search", "--limit", "1000", "--json", *arguments))
 
     def servers(self) -> dict[str, dict[str, Any]]:
         """Return what `/readyz` tells an administrator, by server."""
