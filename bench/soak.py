@@ -25,7 +25,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from itertools import count
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import anyio
 import httpx2
@@ -170,7 +170,9 @@ class Soak:
             if result.get("isError") and meta.get("remit/code") in HONEST:
                 self.codes[str(meta["remit/code"])] += 1
                 return "failed" if meta.get("remit/outcome") == "unknown" else "refused"
-        self.faults.append(f"wrong: call {number} of {sent}: {reply.status_code} {reply.text[:300]}")
+        self.faults.append(
+            f"wrong: call {number} of {sent}: {reply.status_code} {reply.text[:300]}"
+        )
         return "wrong"
 
     def _broke(self, what: str) -> None:
@@ -324,7 +326,7 @@ def size_of(pid: int) -> tuple[int, int]:
     """Return a process's resident memory in KiB, and how many descriptors it has."""
     with suppress(OSError):
         found = re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())
-        return int(found[1]) if found else 0, len(os.listdir(f"/proc/{pid}/fd"))
+        return int(found[1]) if found else 0, len(list(Path(f"/proc/{pid}/fd").iterdir()))
     return 0, 0
 
 
@@ -464,9 +466,9 @@ def show(report: dict[str, Any]) -> None:
     """Print the table."""
     table = Table("what", "found", title=f"{report['minutes']:g} minutes")
     for name in ("calls", "answers", "codes", "killed", "rows", "record"):
-        found = report[name]
-        shown = found.items() if isinstance(found, dict) else ()
-        table.add_row(name, ", ".join(f"{key} {value}" for key, value in shown) or str(found))
+        found = cast("dict[str, int] | int | str", report[name])
+        shown = found if isinstance(found, dict) else {}
+        table.add_row(name, ", ".join(f"{key} {shown[key]}" for key in shown) or str(found))
     table.add_row("slowest call", f"{report['slowest']} s")
     for name, (first, last) in report["sizes"].items():
         table.add_row(name, f"{first:g} in the first third, {last:g} in the last")
