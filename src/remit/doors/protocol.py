@@ -16,6 +16,7 @@ from uvicorn.protocols.http.httptools_impl import (
     HEADER_VALUE_RE,
     STATUS_LINE,
     HttpToolsProtocol,
+    RequestResponseCycle,
 )
 
 from remit.doors.asgi import JSON, NOWHERE, Exchange, Headers
@@ -27,6 +28,12 @@ LARGEST_HEAD: Final = 64 * 1024
 """Bytes of request line and headers that are waited for; a token has 16 KiB at most.
 
 What is read at once (256 KiB) is taken whole, so a head may be larger by one reading.
+"""
+
+MOST_WAITING: Final = 16
+"""Requests that may wait behind the one that is answered before no more of them are read.
+
+Reading is how a client that has left is noticed, so it must not stop at the first one that waits.
 """
 
 _TOO_LARGE: Final = (
@@ -55,6 +62,7 @@ class DoorProtocol(HttpToolsProtocol):
         self._is_in_head = True
         self._head_read = 0
         self._resting_since = math.inf
+        self._answered: RequestResponseCycle | WholeExchange | None = None
 
     # The request.
 
@@ -84,6 +92,7 @@ class DoorProtocol(HttpToolsProtocol):
         if self._is_deferred and self._is_plain():
             self._is_deferred = False
             exchange = WholeExchange(self, self._body)
+            self._answered = exchange
             self.cycle = exchange  # pyright: ignore[reportAttributeAccessIssue] - stands in for one
             task = self.loop.create_task(self._serve(exchange))
             task.add_done_callback(self.tasks.discard)
@@ -137,8 +146,14 @@ class DoorProtocol(HttpToolsProtocol):
         self.url, self.expect_100_continue = url, expects
         self.headers.extend(headers)
         super().on_headers_complete()
+        if len(self.pipeline) < MOST_WAITING:
+            self.flow.resume_reading()
         if self._body:
             super().on_body(self._body)
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        self._answered = cycle
+        super()._start_asgi_task(cycle, app)
 
     async def _serve(self, exchange: "WholeExchange") -> None:
         try:
@@ -175,6 +190,12 @@ class DoorProtocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Take note that the client has left."""
         super().connection_lost(exc)
+        # uvicorn tells the last request of it, behind which the one that is answered may be.
+        answered = self._answered
+        if answered is not None and not answered.response_complete:
+            answered.disconnected = True
+            answered.message_event.set()
+        self.pipeline.clear()
         if self.timeout_keep_alive_task is not None:
             self.timeout_keep_alive_task.cancel()
 
