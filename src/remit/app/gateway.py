@@ -33,6 +33,7 @@ from remit.storage.epochs import Epochs
 from remit.storage.limits import SlotsInDatabase
 from remit.storage.notices import Notices
 from remit.upstreams.background import open_background
+from remit.upstreams.warden import Warden, open_warden
 
 log = structlog.get_logger(__name__)
 
@@ -47,6 +48,7 @@ class Gateway:
     Attributes:
         home: The tenant that the settings name.
         tenants: All that are served: of `remit serve` every one, of other commands that one.
+        warden: Watches over the child processes of all.
     """
 
     installation: Installation
@@ -54,6 +56,7 @@ class Gateway:
     home: ServedTenant
     tenants: ServedTenants
     authenticate: Authenticator = field(repr=False)
+    warden: Warden = field(repr=False)
 
     async def reload(self) -> None:
         """Apply the file again and put the latest revision in force; what is wrong is logged.
@@ -111,9 +114,10 @@ async def open_gateway(
             signer=record_seal(settings),
         ) as audit,
         _open_allowances(installation) as allowances,
+        open_warden() as warden,
         open_background() as tasks,
     ):
-        tenants = ServedTenants(installation, audit, allowances, tasks)
+        tenants = ServedTenants(installation, audit, allowances, tasks, warden=warden)
         home = await tenants.open(installation.tenant, installation.policy)
         if everyone:
             await tenants.follow()
@@ -130,6 +134,7 @@ async def open_gateway(
                 tokens=tokens,
                 tenants=tenants,
             ),
+            warden=warden,
         )
         tasks.start_soon(tokens.keep_fresh)
         _start_keeping_up(tasks, gateway, everyone=everyone)
