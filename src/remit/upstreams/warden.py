@@ -73,7 +73,7 @@ class Warden:
         if self._process is not None:
             log.warning("the warden process was lost", pid=self._process.pid)
             self._process.kill()
-            self._process.wait()
+            _part_with(self._process)
         try:
             self._process = subprocess.Popen(
                 [sys.executable, "-I", "-S", str(_PROGRAM)],
