@@ -85,8 +85,8 @@ def call_and_vanish(
     running: Running, session: Caller, *, count: int = 1
 ) -> Sequence[socket.socket]:
     """Send calls whose answers nobody waits for, on a connection each; return the connections."""
-    params = {"name": "tools__slow", "arguments": {}}
-    body = json.dumps({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params})
+    message = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "tools__slow"}}
+    body = json.dumps(message)
     request = _REQUEST.format(key=session.key, session=session.session, length=len(body), body=body)
     opened: list[socket.socket] = []
     for _ in range(count):
@@ -220,6 +220,8 @@ async def test_one_grace_is_enough_for_calls_and_deaf_servers_together(
     running = serve({"mcp_servers": {"s": entry}, "roles": {"worker": {"allow": ["s/*"]}}})
     caller = Caller(http, running.url, running.key("worker"))
     await caller.until_listed({"s__endless"})
+
+    began = anyio.current_time()
 
     async def call() -> None:
         assert (await caller.send("tools/call", {"name": "s__endless"})).status_code == 503
