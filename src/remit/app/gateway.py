@@ -135,13 +135,7 @@ async def open_gateway(
             audit=audit,
             home=home,
             tenants=tenants,
-            authenticate=Authenticator(
-                installation.keys,
-                agents=installation.agents,
-                users=installation.users,
-                tokens=tokens,
-                tenants=tenants,
-            ),
+            authenticate=_authenticator(installation, tenants, tokens),
             warden=warden,
         )
         tasks.start_soon(tokens.keep_fresh)
@@ -169,6 +163,18 @@ def _retentions(tenants: ServedTenants) -> Mapping[str, Retention]:
         served.tenant.name: served.policy.declaration.audit.retention
         for served in tenants.all_served()
     }
+
+
+def _authenticator(
+    installation: Installation, tenants: ServedTenants, tokens: JwtVerifier
+) -> Authenticator:
+    return Authenticator(
+        installation.keys,
+        agents=installation.agents,
+        users=installation.users,
+        tokens=tokens,
+        tenants=tenants,
+    )
 
 
 def _token_verifier(
