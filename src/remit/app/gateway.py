@@ -7,7 +7,7 @@ Resources open in that order and close in reverse.
 
 import os
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -116,12 +116,7 @@ async def open_gateway(
         open_installation(
             settings, author=author, replace=replace, as_stored=as_stored
         ) as installation,
-        open_audit(
-            installation.database,
-            settings.state,
-            durability=installation.loaded.declaration.audit.durability,
-            signer=record_seal(settings),
-        ) as audit,
+        _open_record(installation) as audit,
         _open_allowances(installation) as allowances,
         open_tracing(os.environ) as tracer,
         open_warden() as warden,
@@ -184,6 +179,16 @@ def _token_verifier(
         folder=settings.config.absolute().parent,
         environ=os.environ,
         tenants=tenants,
+    )
+
+
+def _open_record(installation: Installation) -> AbstractAsyncContextManager[AuditLog]:
+    settings = installation.settings
+    return open_audit(
+        installation.database,
+        settings.state,
+        durability=installation.loaded.declaration.audit.durability,
+        signer=record_seal(settings),
     )
 
 
