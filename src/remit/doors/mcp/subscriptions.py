@@ -20,6 +20,9 @@ MOST_FOLLOWED: Final = 256
 MOST_SESSIONS: Final = 1024
 """Sessions that follow anything; beyond it the one that began first is forgotten."""
 
+PATIENCE: Final = 600.0
+"""Seconds for which a session without a stream keeps what it follows."""
+
 ESTABLISHING: Final = 12.0
 """Seconds that a server has to take a subscription."""
 
@@ -62,7 +65,8 @@ class Inbox:
         self._scope = scope
         self._followed: dict[str, Following] = {}
         self._updated: dict[tuple[ToolId, str], None] = {}
-        self.wake: Callable[[], None] | None = None
+        self._wake: Callable[[], None] | None = None
+        self._idle_since = anyio.current_time()
 
     def __contains__(self, uri: str) -> bool:
         """Whether *uri*, as the caller spelled it, is followed."""
@@ -71,6 +75,21 @@ class Inbox:
     def __len__(self) -> int:
         """Return how many resources are followed."""
         return len(self._followed)
+
+    @property
+    def idle(self) -> float:
+        """Seconds since it had a stream; 0 while it has one."""
+        return 0.0 if self._wake is not None else anyio.current_time() - self._idle_since
+
+    def attach(self, wake: Callable[[], None]) -> None:
+        """Let *wake* be called at every update, instead of whoever was told before."""
+        self._wake = wake
+
+    def detach(self, wake: Callable[[], None]) -> None:
+        """Call *wake* no more, unless a newer stream has taken its place already."""
+        if self._wake == wake:
+            self._wake = None
+            self._idle_since = anyio.current_time()
 
     def add(self, uri: str, following: Following) -> None:
         """Follow one more."""
@@ -102,8 +121,8 @@ class Inbox:
         else:
             part = Kind.RESOURCE.id(item.server, own)
             self._updated[part, self._items.published(part, self._scope)] = None
-        if self.wake is not None:
-            self.wake()
+        if self._wake is not None:
+            self._wake()
 
     def take(self, principal: Principal) -> Sequence[str]:
         """Return the URIs of what was updated since the last time and *principal* may read."""
@@ -135,6 +154,8 @@ class Subscriptions:
         """Return the inbox of a session of the older eras, which outlives its streams."""
         inbox = self._sessions.get(session)
         if inbox is None:
+            for name in [one for one, held in self._sessions.items() if held.idle > PATIENCE]:
+                self.end(name)
             inbox = self._sessions[session] = self.open(scope)
             if len(self._sessions) > MOST_SESSIONS:
                 self._sessions.popitem(last=False)[1].close()
