@@ -3,10 +3,14 @@
 import re
 from pathlib import Path
 
+import pytest
 from tests.docs.blocks import REPOSITORY
+from tests.docs.log_events import LogEvent, log_events
+from tests.observability.collector import open_collector
 from tests.observability.worlds import Scrape, open_watched
 
 from remit.app import measures
+from remit.calls import tracing
 
 PAGE = (REPOSITORY / "docs" / "observability.md").read_text()
 METRIC = re.compile(r"(?m)^\| `(\w+)` \| (counter|gauge|histogram) \|([^|]*)\|")
@@ -72,3 +76,51 @@ def test_the_page_on_the_doctor_has_every_finding_with_its_grade() -> None:
 
     composed = {"declaration-errors", "declaration-warnings", "exposed-file", "ok"}
     assert set(documented) == named | composed
+
+
+EVENT = re.compile(r"(?m)^\| `([^`]+)` \| ((?:debug|info|warning|error)(?:, \w+)?) \|")
+SPAN = re.compile(r"(?m)^\| `([a-z/]+)(?: [A-Z]+)?` \| (server|client|internal) \|")
+ATTRIBUTE = re.compile(r"(?m)^\| `((?:mcp|gen_ai|error|remit)\.[\w.]+)` \| ([^|]+) \|")
+
+
+def test_the_page_has_every_event_of_the_log_with_its_levels() -> None:
+    documented = {
+        LogEvent(name, level)
+        for name, levels in EVENT.findall(PAGE)
+        for level in levels.split(", ")
+    }
+
+    assert documented == log_events(REPOSITORY / "src" / "remit")
+
+
+def test_the_page_has_every_span_and_attribute_that_calls_really_have(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kinds = {1: "internal", 2: "server", 3: "client"}
+    with open_collector() as collector:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url)
+        with open_watched(tmp_path) as watched:
+            for name in ("work", "fail", "break", "often", "often", "rest", "nothing"):
+                watched.call(f"tools__{name}")
+    spans = collector.spans()
+
+    documented = dict(ATTRIBUTE.findall(PAGE))
+    assert {(span.name.partition(" ")[0], kinds[span.kind]) for span in spans} == set(
+        SPAN.findall(PAGE)
+    )
+    for span in spans:
+        here = "call" if span.is_root else f"`{span.name}`"
+        for attribute in span.attributes:
+            assert here in documented[attribute] or documented[attribute].startswith("any")
+    seen = {attribute for span in spans for attribute in span.attributes}
+    assert set(documented) - seen == {"gen_ai.prompt.name", "mcp.resource.uri"}
+
+
+def test_the_page_has_every_attribute_of_the_code() -> None:
+    declared = {
+        value
+        for name, value in vars(tracing).items()
+        if name.isupper() and not name.startswith("_") and isinstance(value, str)
+    }
+
+    assert set(dict(ATTRIBUTE.findall(PAGE))) == declared

@@ -11,6 +11,7 @@ import httpx2
 from tests.api.worlds import ROLE, Api, open_api
 
 from remit.testing.gateway import MODERN, fixture_entry
+from remit.testing.upstream import received
 
 TOOLS: list[str | Mapping[str, Any]] = [
     "work",
@@ -69,15 +70,26 @@ class Watched:
 
     api: Api
 
+    def received(self) -> list[dict[str, Any]]:
+        """Return the calls that reached the server `tools`, oldest first."""
+        return received(self.api.folder / "ran", "tools/call")
+
     def call(
-        self, name: str, arguments: Any = None, *, by: str = "role key", **headers: str
+        self,
+        name: str,
+        arguments: Any = None,
+        *,
+        by: str = "role key",
+        meta: Mapping[str, str] | None = None,
+        **headers: str,
     ) -> httpx2.Response:
         """Call a tool in the era of 2026-07-28."""
-        meta: dict[str, object] = {
+        envelope: dict[str, object] = {
             "io.modelcontextprotocol/protocolVersion": MODERN,
             "io.modelcontextprotocol/clientCapabilities": {},
+            **(meta or {}),
         }
-        params = {"name": name, "arguments": arguments or {}, "_meta": meta}
+        params = {"name": name, "arguments": arguments or {}, "_meta": envelope}
         sent = {
             "Accept": "application/json",
             "MCP-Protocol-Version": MODERN,

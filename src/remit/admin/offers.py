@@ -1,5 +1,6 @@
 """What is granted and what is offered, compared whenever a server connects (R16)."""
 
+import logging
 from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Protocol
@@ -66,8 +67,9 @@ async def report_offers(catalogues: Catalogues, policies: Policies, tenant: str)
                 # Reading a large policy once more takes a while, in which calls go on.
                 compare = partial(compare_offer, policies.declaration, server, names)
                 for finding in await to_thread.run_sync(compare):
-                    tell = log.info if finding.severity is Severity.INFO else log.warning
-                    tell(
+                    is_meant = finding.severity is Severity.INFO
+                    log.log(
+                        logging.INFO if is_meant else logging.WARNING,
                         "grants and offer differ",
                         tenant=tenant,
                         server=server,

@@ -17,6 +17,7 @@ from remit.calls.tally import BOUNDS, Durations
 from remit.doors.refusals import Refusals
 from remit.model.measures import Family, Measure, Sample
 from remit.model.servers import ServerState
+from remit.upstreams.memory import memory_of_group
 
 _LIMITED: Final = "LIMIT_REACHED"
 _NO_LAYER: Final = "unknown"
@@ -88,8 +89,10 @@ def _of_calls(served: ServedTenant) -> Iterator[Told]:
         yield _told(measures.LIMITED, count, tenant=tenant, server=server)
     for server, durations in tally.durations.items():
         yield from _histogram(measures.DURATION, durations, tenant=tenant, server=server)
-    for server, count in tally.running.items():
-        yield _told(measures.IN_FLIGHT, count, tenant=tenant, server=server)
+    # From zero on, so that the first of them is a change that Prometheus sees.
+    for server in {*served.fleet.upstreams, *tally.running, *tally.retries}:
+        yield _told(measures.IN_FLIGHT, tally.running.get(server, 0), tenant=tenant, server=server)
+        yield _told(measures.RETRIES, tally.retries.get(server, 0), tenant=tenant, server=server)
     yield _told(measures.UNRECORDED, tally.unrecorded, tenant=tenant)
     yield _told(measures.REVISION, served.policy.revision, tenant=tenant)
 
@@ -108,7 +111,15 @@ def _of_servers(served: ServedTenant) -> Iterator[Told]:
                 server=status.name,
                 state=state.value,
             )
-        yield _told(measures.SERVER_TOOLS, status.tools, tenant=tenant, server=status.name)
+        numbers = {
+            measures.SERVER_TOOLS: status.tools,
+            measures.SERVER_FAILURES: status.failures,
+            measures.CONNECTIONS: status.connections,
+            measures.CHILDREN: len(status.processes),
+            measures.CHILD_MEMORY: sum(memory_of_group(pid) or 0 for pid in status.processes),
+        }
+        for measure, number in numbers.items():
+            yield _told(measure, number, tenant=tenant, server=status.name)
 
 
 def _process() -> Iterator[Told]:

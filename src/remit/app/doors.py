@@ -67,7 +67,7 @@ class Place:
     """Which of the workers of a port a process is.
 
     Attributes:
-        folder: Where they leave for each other what they measured.
+        folder: Where they leave for each other what they measured, and tell each other of answers.
     """
 
     number: int
@@ -98,6 +98,7 @@ def build_http_doors(gateway: Gateway, *, loopback: bool, place: Place | None = 
         guard=guard,
         resources=resources,
         refusals=refusals,
+        siblings=place and place.folder,
     )
     collector = Collector(gateway, refusals, worker="1" if place is None else str(place.number))
     shared = place and SharedMeasures(collector.collect, place.folder, str(place.number))

@@ -6,21 +6,26 @@ Resources open in that order and close in reverse.
 """
 
 import os
-from collections.abc import AsyncGenerator, Collection, Mapping
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 
 import structlog
 from anyio.abc import TaskGroup
+from opentelemetry.trace import Tracer
 
 from remit.admin.declaration import load_declaration
 from remit.admin.retention import keep_to_retention
 from remit.admin.revisions import declaration_in_force
 from remit.app.installation import Installation, open_installation, record_seal
 from remit.app.tenants import ServedTenant, ServedTenants
+from remit.app.tracing import open_tracing
 from remit.calls.allowances import OwnAllowances, SharedAllowances
 from remit.calls.limit import Allowances
+from remit.calls.pipeline import Calls, Pipeline
+from remit.calls.tracing import traced
 from remit.errors import Conflict, DeclarationError, StorageUnavailable
 from remit.identity.authenticate import Authenticator
 from remit.identity.development import development_issuer
@@ -111,9 +116,10 @@ async def open_gateway(
             signer=record_seal(settings),
         ) as audit,
         _open_allowances(installation) as allowances,
+        open_tracing(os.environ) as tracer,
         open_background() as tasks,
     ):
-        tenants = ServedTenants(installation, audit, allowances, tasks)
+        tenants = ServedTenants(installation, audit, allowances, tasks, _around(tracer))
         home = await tenants.open(installation.tenant, installation.policy)
         if everyone:
             await tenants.follow()
@@ -134,6 +140,12 @@ async def open_gateway(
         tasks.start_soon(tokens.keep_fresh)
         _start_keeping_up(tasks, gateway, everyone=everyone)
         yield gateway
+
+
+def _around(tracer: Tracer | None) -> Callable[[Pipeline], Calls]:
+    if tracer is None:
+        return lambda pipeline: pipeline
+    return partial(traced, tracer=tracer)
 
 
 def _start_keeping_up(tasks: TaskGroup, gateway: Gateway, *, everyone: bool) -> None:

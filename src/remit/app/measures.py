@@ -45,6 +45,12 @@ IN_FLIGHT: Final = Measure(
     help="Calls that run at this moment.",
     labels=("tenant", "server"),
 )
+RETRIES: Final = Measure(
+    name="remit_retries_total",
+    kind="counter",
+    help="Attempts beyond the first of their call.",
+    labels=("tenant", "server"),
+)
 UNRECORDED: Final = Measure(
     name="remit_unrecorded_total",
     kind="counter",
@@ -72,6 +78,30 @@ SERVER_TOOLS: Final = Measure(
     name="remit_server_tools",
     kind="gauge",
     help="Tools that a server offers.",
+    labels=("tenant", "server"),
+)
+SERVER_FAILURES: Final = Measure(
+    name="remit_server_failures",
+    kind="gauge",
+    help="Attempts to connect that failed and are not forgotten yet; the circuit counts them.",
+    labels=("tenant", "server"),
+)
+CONNECTIONS: Final = Measure(
+    name="remit_server_connections",
+    kind="gauge",
+    help="Connections to a server that are open or being opened.",
+    labels=("tenant", "server"),
+)
+CHILDREN: Final = Measure(
+    name="remit_server_children",
+    kind="gauge",
+    help="Child processes that run for a server.",
+    labels=("tenant", "server"),
+)
+CHILD_MEMORY: Final = Measure(
+    name="remit_server_memory_bytes",
+    kind="gauge",
+    help="Memory of a server's child processes with all that they started.",
     labels=("tenant", "server"),
 )
 REVISION: Final = Measure(
@@ -103,11 +133,16 @@ ALL: Final = (
     LIMITED,
     DURATION,
     IN_FLIGHT,
+    RETRIES,
     UNRECORDED,
     BACKLOG,
     NOT_ADMITTED,
     SERVER_STATE,
     SERVER_TOOLS,
+    SERVER_FAILURES,
+    CONNECTIONS,
+    CHILDREN,
+    CHILD_MEMORY,
     REVISION,
     MEMORY,
     CPU,

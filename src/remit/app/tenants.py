@@ -8,7 +8,7 @@ which are asked with the tenant's name.
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -28,7 +28,7 @@ from remit.calls.inforce import PolicyInForce
 from remit.calls.invoke import Invoker
 from remit.calls.limit import Allowances, Limiter
 from remit.calls.listing import Listing
-from remit.calls.pipeline import Pipeline
+from remit.calls.pipeline import Calls, Pipeline
 from remit.calls.record import AuditLog, Recorder
 from remit.calls.states import States
 from remit.calls.tally import Tally
@@ -60,7 +60,7 @@ class ServedTenant:
     fleet: Fleet
     directory: Directory
     listing: Listing
-    pipeline: Pipeline
+    pipeline: Calls
     follower: Follower
     tally: Tally
 
@@ -79,7 +79,18 @@ class ServedTenants:
         audit: AuditLog,
         allowances: Allowances,
         tasks: TaskGroup,
+        around: Callable[[Pipeline], Calls],
     ) -> None:
+        """Serve nobody yet.
+
+        Args:
+            installation: Where everything is declared and stored.
+            audit: Where events go.
+            allowances: Where calls are counted.
+            tasks: Owns what runs for a tenant.
+            around: Puts spans around a pipeline, or nothing.
+        """
+        self._around = around
         self._installation = installation
         self._audit = audit
         self._allowances = allowances
@@ -176,7 +187,7 @@ class ServedTenants:
             fleet=fleet,
             directory=directory,
             listing=Listing(directory=directory, catalogues=fleet, policies=policy, statuses=fleet),
-            pipeline=pipeline,
+            pipeline=self._around(pipeline),
             follower=Follower(
                 installation.revisions,
                 policy,

@@ -9,13 +9,73 @@ what is not in the record cannot run (R29). A call that is refused is recorded t
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import anyio
 
-from remit.calls.invoke import Invoker
-from remit.calls.record import Recorder
 from remit.errors import BadCall, CallDenied, LimitReached, UpstreamError
-from remit.model.calls import AdmittedCall, AuthorizedCall, Call, Outcome, ValidCall
+from remit.model.calls import (
+    AdmittedCall,
+    AuthorizedCall,
+    Call,
+    Outcome,
+    RecordedCall,
+    ValidCall,
+)
+
+
+class Calls(Protocol):
+    """Takes calls to their end: the pipeline, or what stands around it."""
+
+    async def run(self, call: Call) -> Outcome:
+        """Do what `Pipeline.run` does.
+
+        Raises:
+            RemitError: As it says.
+        """
+        ...
+
+    async def admit(self, call: Call) -> AuthorizedCall:
+        """Do what `Pipeline.admit` does.
+
+        Raises:
+            RemitError: As it says.
+        """
+        ...
+
+
+class CallRecord(Protocol):
+    """Where every end of a call is written down; `Recorder` says more."""
+
+    async def refused(self, call: Call, refusal: CallDenied | BadCall) -> None:
+        """Record a call that authorization turned away."""
+        ...
+
+    async def rejected(
+        self, authorized: AuthorizedCall, refusal: BadCall | UpstreamError | LimitReached
+    ) -> None:
+        """Record an allowed call that never ran."""
+        ...
+
+    async def invoked(self, admitted: AdmittedCall) -> RecordedCall:
+        """Record that the call is about to run.
+
+        Raises:
+            AuditUnavailable: Then the call must not run.
+        """
+        ...
+
+    async def finished(self, call: RecordedCall, outcome: Outcome) -> None:
+        """Record how the call ended."""
+        ...
+
+    async def failed(self, call: RecordedCall, failure: UpstreamError) -> None:
+        """Record that the upstream failed."""
+        ...
+
+    async def abandoned(self, call: RecordedCall) -> None:
+        """Record that the caller went away before the upstream answered."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,8 +85,8 @@ class Pipeline:
     authorize: Callable[[Call], AuthorizedCall]
     validate: Callable[[AuthorizedCall], ValidCall]
     limit: Callable[[ValidCall], Awaitable[AdmittedCall]]
-    record: Recorder
-    invoke: Invoker
+    record: CallRecord
+    invoke: Callable[[RecordedCall], Awaitable[Outcome]]
 
     async def run(self, call: Call) -> Outcome:
         """Take *call* through every step and return what its caller may see.

@@ -1,5 +1,6 @@
 """What happened to a call, as audit events: redacted, capped, never lost (R28, R29)."""
 
+import logging
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Protocol
@@ -67,6 +68,8 @@ class Recorder:
         """Count into *tally*, or for nobody."""
         self._audit = audit
         self._tally = Tally() if tally is None else tally
+        self._log: structlog.typing.FilteringBoundLogger = log.bind()
+        self._narrates = self._log.is_enabled_for(logging.INFO)
         self._revision = revision
         self._body_cap = body_cap
         self._now = now
@@ -144,6 +147,7 @@ class Recorder:
             error=recorded_text(f"attempt {number}: {failure}", MOST_ERROR),
         )
         await self._audit.record(event)
+        self._tally.retries[event.server] += 1
 
     async def abandoned(self, call: RecordedCall) -> None:
         """Record that the caller went away before the upstream answered."""
@@ -176,7 +180,27 @@ class Recorder:
 
     async def _turn_away(self, event: AuditEvent) -> None:
         await self._before(event)
+        self._ended(event)
+
+    def _ended(self, event: AuditEvent) -> None:
         self._tally.ended(event)
+        if self._narrates:
+            self._narrate(event)
+
+    def _narrate(self, event: AuditEvent) -> None:
+        about = {
+            "call_id": event.call_id,
+            "tenant": event.tenant,
+            "principal": event.principal,
+            "server": event.server,
+            "tool": event.tool,
+            "code": event.code,
+            "ms": round(event.ms, 3),
+        }
+        if event.decision == "deny":
+            self._log.info("call denied", layer=event.layer, rule=event.rule, **about)
+        else:
+            self._log.info("call ended", outcome=event.outcome, **about)
 
     async def _before(self, event: AuditEvent) -> None:
         try:
@@ -186,7 +210,7 @@ class Recorder:
             raise
 
     async def _after(self, event: AuditEvent) -> None:
-        self._tally.ended(event)
+        self._ended(event)
         try:
             await self._audit.record(event)
         except AuditUnavailable:

@@ -58,6 +58,7 @@ class Tally:
     Attributes:
         durations: Of calls that ran, by server; seconds from the door to the outcome.
         running: How many run at this moment, by server.
+        retries: Attempts beyond the first of their call, by server (R23).
         unrecorded: Calls that were turned away since they could not be recorded, and calls whose
             outcome could not be (R29).
     """
@@ -66,6 +67,7 @@ class Tally:
         self._ends: dict[tuple[str, str, str, str, str], int] = {}
         self.durations: dict[str, Durations] = defaultdict(Durations)
         self.running: dict[str, int] = defaultdict(int)
+        self.retries: dict[str, int] = defaultdict(int)
         self.unrecorded = 0
 
     def ends(self) -> Mapping[CallEnd, int]:

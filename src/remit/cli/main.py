@@ -11,6 +11,7 @@ from typing import Annotated, Final
 import structlog
 import typer
 
+from remit.calls.current import add_current
 from remit.cli.agents import agents_app
 from remit.cli.apply import apply
 from remit.cli.audit import audit_app
@@ -19,6 +20,7 @@ from remit.cli.check import check
 from remit.cli.demo.command import demo
 from remit.cli.doctor import doctor
 from remit.cli.explain import explain, who_can
+from remit.cli.init import init
 from remit.cli.keys import keys_app
 from remit.cli.revisions import export, revisions, rollback
 from remit.cli.serve import serve
@@ -44,7 +46,7 @@ CALLERS: Final = "Tenants and callers"
 RECORD: Final = "What happened"
 
 for panel, commands in {
-    START: (demo, serve, stdio),
+    START: (demo, init, serve, stdio),
     ASK: (check, tools, call, explain, doctor),
     DECLARATION: (apply, revisions, rollback, export),
 }.items():
@@ -59,6 +61,10 @@ app.add_typer(agents_app, name="agents", rich_help_panel=CALLERS)
 app.add_typer(users_app, name="users", rich_help_panel=CALLERS)
 app.add_typer(token_app, name="token", rich_help_panel=CALLERS)
 app.add_typer(audit_app, name="audit", rich_help_panel=RECORD)
+
+
+LOG_FORMATS: Final = ("json", "text")
+"""What `REMIT_LOG_FORMAT` may say; without it, JSON goes to what is no terminal."""
 
 
 def _show_version(wanted: bool) -> None:
@@ -88,15 +94,18 @@ def _set_up_logging(default: int) -> None:
     """Log to standard error only: standard output belongs to results and to JSON-RPC."""
     name = os.environ.get("REMIT_LOG_LEVEL") or os.environ.get("MCP_LOG_LEVEL") or ""
     level = logging.getLevelNamesMapping().get(name.upper(), default)
+    form = os.environ.get("REMIT_LOG_FORMAT", "")
+    as_json = form == "json" if form in LOG_FORMATS else not sys.stderr.isatty()
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
+            add_current,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.processors.format_exc_info,
-            structlog.dev.ConsoleRenderer(colors=False)
-            if sys.stderr.isatty()
-            else structlog.processors.JSONRenderer(),
+            structlog.processors.JSONRenderer()
+            if as_json
+            else structlog.dev.ConsoleRenderer(colors=False),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(level),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),

@@ -179,6 +179,7 @@ class ServerStatus:
         failures: Attempts that failed and are not forgotten yet; 0 for one that is steady.
         retry_in: Seconds until the next attempt; None when none is waited for.
         connections: How many are open or being opened; of a stdio server each is a child process.
+        processes: The ids of its child processes; each leads a group of its own.
         in_flight: Calls under way, those that wait for their turn included.
     """
 
@@ -193,6 +194,7 @@ class ServerStatus:
     failures: int = 0
     retry_in: float | None = None
     connections: int = 0
+    processes: tuple[int, ...] = ()
     in_flight: int = 0
 
     @property

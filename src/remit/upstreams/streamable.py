@@ -32,6 +32,7 @@ from remit.upstreams.http import HttpRequest, status_error
 from remit.upstreams.peer import HttpPeer, Reply
 from remit.upstreams.relay import open_relay
 from remit.upstreams.session import Session, Setup, ToolCall
+from remit.upstreams.trace_context import context_in
 from remit.upstreams.watching import LISTEN, WatchedByRequests, listen_parts, refused_of
 from remit.upstreams.wire import notification_frame, request_frame
 
@@ -129,6 +130,8 @@ class ModernHttp:
         headers = call.headers
         if call.method in NAME_BEARING_METHODS:
             headers = {**headers, MCP_NAME_HEADER: encode_header_value(call.name)}
+        if context := context_in(call.meta):
+            headers = {**headers, **context}
         reply = await self._peer.post(
             request_frame(number, call.method, params),
             number=number,

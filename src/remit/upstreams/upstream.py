@@ -91,7 +91,7 @@ class Upstream:
         self._relist_note = ""
         self._attempts = Attempts(around.pace)
         self._next_attempt: float | None = None
-        self._connections = 0
+        self._opened: list[Signals] = []
         self._ways = Ways(config, self, self._open_way, tasks=around.tasks, idle=around.pace.idle)
         self._life = anyio.CancelScope()
         self._calls = 0
@@ -125,7 +125,8 @@ class Upstream:
             notes=tuple(transcript.redacted(note) for note in notes),
             failures=self._attempts.failures,
             retry_in=None if until is None else max(0.0, until - anyio.current_time()),
-            connections=self._connections,
+            connections=len(self._opened),
+            processes=tuple(s.process for s in self._opened if s.process is not None),
             in_flight=self._calls,
         )
 
@@ -410,12 +411,12 @@ class Upstream:
             abilities=way.abilities,
             make_builtin=None if make is None else partial(make, resolved.args),
         )
-        self._connections += 1
+        self._opened.append(signals)
         try:
             async with open_connection(setup, first) as connection:
                 yield connection
         finally:
-            self._connections -= 1
+            self._opened.remove(signals)
 
     def _open_way(self, way: Way, signals: Signals) -> AbstractAsyncContextManager[Connection]:
         return self._open(signals, _nothing_first, way)

@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from remit.calls.current import begin
 from remit.calls.ids import new_id
 from remit.doors.api import (
     agents,
@@ -214,6 +215,9 @@ class _Edge:
             log.exception("request failed", path=scope["path"])
             if not started:
                 raise
+        finally:
+            if "remit.current" in scope:
+                scope["remit.current"].is_over = True
 
     async def _admitted(self, exchange: Exchange, scope: Scope) -> bytes:
         """Return the body of a request that may go on, with its sender in the scope.
@@ -226,7 +230,9 @@ class _Edge:
         if exchange.path == OPENAPI:
             return b""
         credential = credential_of(exchange)
-        scope["remit.principal"] = await principal_of(self._authenticate, credential, exchange.path)
+        principal = await principal_of(self._authenticate, credential, exchange.path)
+        scope["remit.principal"] = principal
+        scope["remit.current"] = begin(scope["remit.request_id"], principal)
         scope["remit.services"] = self._services
         scope["remit.base"] = self._resources.base(exchange)
         body = await exchange.body()

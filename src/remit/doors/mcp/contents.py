@@ -12,7 +12,7 @@ from mcp_types import INVALID_PARAMS
 
 from remit.calls.ids import new_id
 from remit.calls.item_listing import ItemListing, Listed
-from remit.calls.pipeline import Pipeline
+from remit.calls.pipeline import Calls
 from remit.doors.mcp.caller import Caller, Method, Reply, extras_of
 from remit.doors.mcp.envelope import Fault, Message, decoded
 from remit.doors.mcp.methods import EMPTY_RESULT, OwnResults
@@ -42,7 +42,7 @@ class Contents:
     def __init__(
         self,
         *,
-        pipeline: Pipeline,
+        pipeline: Calls,
         subscriptions: Subscriptions,
         items: ItemListing,
         results: OwnResults,

@@ -9,6 +9,7 @@ of the handshake means 2026-07-28 or a refusal. A message with the modern envelo
 import re
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Final
 
 import anyio
@@ -26,9 +27,12 @@ from remit.doors.mcp.envelope import NULL, Fault, Message, read_message
 from remit.doors.mcp.requests import Request, identified, refuse
 from remit.doors.mcp.sessions import Sessions
 from remit.doors.mcp.tenants import Eras, TenantDoor, TenantDoors
+from remit.doors.mcp.trace_headers import in_trace
+from remit.doors.mcp.unfinished import Unfinished
 from remit.doors.oauth import ProtectedResources
 from remit.doors.refusals import Refusals
 from remit.errors import StorageUnavailable
+from remit.model.traces import TRACEPARENT
 
 log = structlog.get_logger(__name__)
 
@@ -41,6 +45,7 @@ _PATH: Final = re.compile(
     rf"/mcp(?:/(?P<tenant>{_UUID}))?"
     rf"(?:/(?P<server>(?!(?:execute|{_UUID})/?\Z)[A-Za-z0-9][A-Za-z0-9_.-]{{0,63}}))?/?"
 )
+_TRACEPARENT: Final = TRACEPARENT.encode()
 _VERSION: Final = MCP_PROTOCOL_VERSION_HEADER.encode()
 
 
@@ -60,6 +65,7 @@ class McpEndpoint:
         guard: Guard,
         resources: ProtectedResources,
         refusals: Refusals | None = None,
+        siblings: Path | None = None,
     ) -> None:
         """Open no door yet.
 
@@ -70,13 +76,14 @@ class McpEndpoint:
             guard: Checks host and origin.
             resources: Says to whom a refused caller turns for a token.
             refusals: Counts whom it turns away.
+            siblings: A folder that the workers of the port share, if there are several.
         """
         self._resources = resources
         self._refusals = Refusals() if refusals is None else refusals
         self._authenticate = authenticate
         self._guard = guard
         self._disconnects = Disconnects()
-        self._doors = TenantDoors(doors, sessions, self._disconnects)
+        self._doors = TenantDoors(doors, sessions, self._disconnects, Unfinished(siblings))
         self._is_stopping = False
 
     @asynccontextmanager
@@ -154,6 +161,8 @@ class McpEndpoint:
             answer = error_answer(message.id, message)
             await exchange.respond(ERROR_CODE_HTTP_STATUS.get(answer.code, 400), answer.body)
         else:
+            if _TRACEPARENT in exchange.headers:
+                message = in_trace(message, exchange)
             await _route(eras, request, message)
 
 

@@ -35,8 +35,9 @@ class InFlight:
             if self._scopes.get(key) is scope:
                 del self._scopes[key]
 
-    def cancel(self, key: Hashable) -> None:
-        """Cancel the request under *key*, if there still is one."""
+    def cancel(self, key: Hashable) -> bool:
+        """Cancel the request under *key*; whether there still is one."""
         scope = self._scopes.get(key)
         if scope is not None:
             scope.cancel()
+        return scope is not None

@@ -13,12 +13,11 @@ from remit.doors.mcp.caller import Caller
 from remit.doors.mcp.changes import Watch
 from remit.doors.mcp.conversation import Telling, Wishes
 from remit.doors.mcp.envelope import Fault, Message, decoded
-from remit.doors.mcp.inflight import InFlight
 from remit.doors.mcp.protocol import McpDoor
-from remit.doors.mcp.questions import Questions
 from remit.doors.mcp.requests import Request
 from remit.doors.mcp.sessions import Session, Sessions
 from remit.doors.mcp.sse import Speech, respond_stream
+from remit.doors.mcp.unfinished import Unfinished
 from remit.model.conversation import Abilities
 
 SESSION_HEADER: Final = b"mcp-session-id"
@@ -30,11 +29,10 @@ REQUEST_CANCELLED: Final = -32800
 class LegacyEra:
     """Answers POST, GET and DELETE of the older eras."""
 
-    def __init__(self, door: McpDoor, sessions: Sessions) -> None:
+    def __init__(self, door: McpDoor, sessions: Sessions, unfinished: Unfinished) -> None:
         self._door = door
         self._sessions = sessions
-        self._in_flight = InFlight()
-        self._questions = Questions()
+        self._unfinished = unfinished
         self._streams: dict[str, Watch] = {}
 
     async def post(self, request: Request, message: Message) -> None:
@@ -44,7 +42,7 @@ class LegacyEra:
             return
         session = self._session(request)
         if message.is_response or not message.id:
-            self._noted(session, message)
+            await self._noted(session, message)
             await request.accept()
             return
         if message.method not in INPUT_REQUIRED_METHODS or not request.accepted.events:
@@ -65,7 +63,7 @@ class LegacyEra:
             Wishes(message),
             key=None if session is None else session.nonce,
             abilities=Abilities.NONE if session is None else session.abilities,
-            questions=None if session is None else self._questions,
+            questions=None if session is None else self._unfinished.questions,
             level=self._door.log_levels.of(caller.session),
         )
         try:
@@ -122,17 +120,20 @@ class LegacyEra:
         if not caller.session:
             return await self._door.answer(message, caller)
         key = (caller.session, message.id)
-        with self._in_flight.tracked(key, self._in_flight.begin(key)):
+        in_flight = self._unfinished.in_flight
+        with in_flight.tracked(key, in_flight.begin(key)):
             return await self._door.answer(message, caller)
         return error_answer(message.id, Fault(code=REQUEST_CANCELLED, message="Request cancelled"))
 
-    def _noted(self, session: Session | None, message: Message) -> None:
+    async def _noted(self, session: Session | None, message: Message) -> None:
         if session is None:
             return
         if message.is_response:
-            self._questions.answered(session.nonce, message.id, message.tail)
+            await self._unfinished.answered(session.nonce, message.id, message.tail)
         elif message.method == "notifications/cancelled":
-            self._in_flight.cancel((session.nonce, message.param("requestId")))
+            request_id = message.param("requestId")
+            if request_id is not None:
+                await self._unfinished.cancel(session.nonce, request_id)
 
     def _caller(self, request: Request, session: Session | None) -> Caller:
         named = request.exchange.text(MCP_PROTOCOL_VERSION_HEADER.encode())

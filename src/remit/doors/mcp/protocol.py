@@ -15,9 +15,10 @@ from mcp_types import (
     METHOD_NOT_FOUND,
 )
 
+from remit.calls.current import begin
 from remit.calls.ids import new_id
 from remit.calls.listing import Listing
-from remit.calls.pipeline import Pipeline
+from remit.calls.pipeline import Calls
 from remit.calls.record import utc_now
 from remit.doors.mcp.answers import Answer, Stream, error_answer, result_answer
 from remit.doors.mcp.caller import Caller, Method, Reply, extras_of
@@ -57,7 +58,7 @@ class McpDoor:
     def __init__(
         self,
         *,
-        pipeline: Pipeline,
+        pipeline: Calls,
         listing: Listing,
         changes: ListChanges,
         updates: UpdateSource,
@@ -112,11 +113,14 @@ class McpDoor:
                 message.id, Fault(code=METHOD_NOT_FOUND, message="Method not found")
             )
         request_id = new_id()
+        current = begin(request_id, caller.principal)
         try:
             reply = await method(message, caller, request_id)
         except Exception:
-            log.exception("request failed", request_id=request_id, method=message.method)
+            log.exception("request failed", call_id=request_id, method=message.method)
             reply = internal_error(request_id)
+        finally:
+            current.is_over = True
         if isinstance(reply, bytes):
             return result_answer(message.id, reply)
         return error_answer(message.id, reply) if isinstance(reply, Fault) else reply

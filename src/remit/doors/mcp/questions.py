@@ -1,6 +1,5 @@
 """Requests of servers that callers have yet to answer; an answer counts for its session alone."""
 
-import os
 from collections.abc import Hashable
 from itertools import count
 from typing import Final
@@ -12,10 +11,14 @@ MOST_OPEN: Final = 1024
 
 
 class Questions:
-    """The open questions, by session and by the id that we gave each."""
+    """The open questions, by session and by the id that we gave each.
 
-    def __init__(self) -> None:
-        self._prefix = f"remit-{os.urandom(6).hex()}-"
+    Args:
+        prefix: Begins every id, and tells it from those of other processes.
+    """
+
+    def __init__(self, prefix: str = "remit-") -> None:
+        self._prefix = prefix
         self._numbers = count(1)
         self._open: dict[tuple[Hashable, bytes], Answering] = {}
 

@@ -7,7 +7,7 @@ from typing import Final, Protocol
 import anyio
 
 from remit.calls.item_listing import ItemListing
-from remit.calls.pipeline import Pipeline
+from remit.calls.pipeline import Calls
 from remit.errors import BadCall, UpstreamTimeout
 from remit.model.calls import Call
 from remit.model.contents import Kind, own_name
@@ -140,7 +140,7 @@ class Subscriptions:
         updates: Where updates come from.
     """
 
-    def __init__(self, *, pipeline: Pipeline, items: ItemListing, updates: UpdateSource) -> None:
+    def __init__(self, *, pipeline: Calls, items: ItemListing, updates: UpdateSource) -> None:
         self._pipeline = pipeline
         self._items = items
         self._updates = updates

@@ -12,6 +12,7 @@ from remit.doors.mcp.mirrored import MirroredArguments
 from remit.doors.mcp.modern import ModernEra
 from remit.doors.mcp.protocol import McpDoor
 from remit.doors.mcp.sessions import Sessions
+from remit.doors.mcp.unfinished import Unfinished
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +45,7 @@ class TenantDoors:
         find: Returns the door of the tenant of that name, or None where it is not served.
         sessions: Seals the sessions of all of them.
         disconnects: Notices clients that leave.
+        unfinished: The calls of the older eras that are under way.
     """
 
     def __init__(
@@ -51,10 +53,12 @@ class TenantDoors:
         find: Callable[[str], TenantDoor | None],
         sessions: Sessions,
         disconnects: Disconnects,
+        unfinished: Unfinished,
     ) -> None:
         self._find = find
         self._sessions = sessions
         self._disconnects = disconnects
+        self._unfinished = unfinished
         self._tasks = anyio.create_task_group()
         self._eras: dict[str, Eras] = {}
         self._is_stopping = False
@@ -66,7 +70,7 @@ class TenantDoors:
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
         """Tell callers of changes while entered."""
-        async with self._tasks:
+        async with self._unfinished.running(), self._tasks:
             try:
                 yield
             finally:
@@ -87,7 +91,7 @@ class TenantDoors:
             uuid=found.uuid,
             door=found.door,
             modern=ModernEra(found.door, found.mirrored, self._disconnects),
-            legacy=LegacyEra(found.door, self._sessions),
+            legacy=LegacyEra(found.door, self._sessions, self._unfinished),
         )
         if self._is_stopping:
             found.door.changes.close()

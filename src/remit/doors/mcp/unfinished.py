@@ -1,0 +1,63 @@
+"""The calls of older sessions that are under way, here and in the other workers of the port."""
+
+import os
+import re
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+from remit.doors.mcp.inflight import InFlight
+from remit.doors.mcp.questions import Questions
+from remit.doors.mcp.siblings import Siblings, Word
+
+_ASKED: Final = re.compile(rb'"remit-([0-9a-f]{12})-[0-9]+"')
+
+
+class Unfinished:
+    """What is asked and answered in this process, with the way to the others.
+
+    Args:
+        folder: What the workers of the port share; None where there is only one.
+
+    Attributes:
+        questions: What callers have yet to answer.
+        in_flight: What they may cancel, by the nonce of the session and the raw id.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._name = os.urandom(6).hex()
+        self._siblings = None if folder is None else Siblings(folder, self._name)
+        self.questions = Questions(f"remit-{self._name}-")
+        self.in_flight = InFlight()
+
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[None]:
+        """Take what the other workers pass on while entered."""
+        if self._siblings is None:
+            yield
+            return
+        async with self._siblings.running(self._take):
+            yield
+
+    async def answered(self, session: str, number: bytes, tail: bytes) -> None:
+        """Bring an answer to whom it was asked by."""
+        asked = _ASKED.fullmatch(number)
+        if self.questions.answered(session, number, tail) or asked is None:
+            return
+        name = asked[1].decode()
+        if self._siblings is not None and name != self._name:
+            word = Word(session=session, number=number.decode(), tail=tail.decode())
+            await self._siblings.tell(name, word)
+
+    async def cancel(self, session: str, number: bytes) -> None:
+        """Cancel a request of a session, wherever it is answered."""
+        if not self.in_flight.cancel((session, number)) and self._siblings is not None:
+            await self._siblings.tell_all(Word(session=session, number=number.decode()))
+
+    def _take(self, word: Word) -> None:
+        number = word.number.encode()
+        if word.tail:
+            self.questions.answered(word.session, number, word.tail.encode())
+        else:
+            self.in_flight.cancel((word.session, number))

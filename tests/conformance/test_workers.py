@@ -1,0 +1,70 @@
+"""An answer, or a cancellation, counts whichever worker of the port it comes to (R17)."""
+
+from collections.abc import Generator
+from typing import Any
+
+import anyio
+import httpx2
+import pytest
+from tests.conformance.callers import Hand
+from tests.conformance.conftest import document
+
+from remit.testing.conformance.behind import open_fixture
+from remit.testing.gateway import Running, start_gateway
+
+CALLS = 10
+"""With two workers, that all of these and their answers meet by chance is one in a thousand."""
+
+FORMS: dict[str, Any] = {"elicitation": {}}
+FILLED = {"action": "accept", "content": {"username": "ada", "email": "a@b"}}
+
+
+@pytest.fixture(scope="module")
+def workers(tmp_path_factory: pytest.TempPathFactory) -> Generator[Running]:
+    folder = tmp_path_factory.mktemp("workers")
+    with open_fixture() as url:
+        config = folder / "remit.yaml"
+        config.write_text(document({"web": {"url": url, "transport": "http"}}))
+        running = start_gateway(folder, config, None, "--workers", "2")
+        try:
+            yield running
+        finally:
+            running.stop()
+    assert "Traceback" not in running.log.read_text(), running.log.read_text()
+
+
+async def fresh(hand: Hand, message: dict[str, Any]) -> None:
+    """Say something on a connection of its own."""
+    async with httpx2.AsyncClient(timeout=30) as http:
+        again = Hand(http=http, url=hand.url, key=hand.key, session=hand.session)
+        assert await again.say(message) == 202
+
+
+async def begun(workers: Running, http: httpx2.AsyncClient) -> Hand:
+    hand = Hand(http=http, url=f"{workers.url}/web", key=workers.key("caller"))
+    with anyio.fail_after(30):
+        while True:  # each worker has its own connection to the server, which comes up in time
+            session = await hand.begin(FORMS)
+            reply = await session.post("tools/list", {}, 1)
+            if reply.json()["result"]["tools"]:
+                return session
+
+
+@pytest.mark.parametrize("ending", ["answered", "cancelled"])
+async def test_what_comes_to_another_worker_is_passed_on(workers: Running, ending: str) -> None:
+    with anyio.fail_after(60):
+        for _ in range(CALLS):
+            async with httpx2.AsyncClient(timeout=30) as http:
+                hand = await begun(workers, http)
+                async with hand.called("test_elicitation", {"message": "Who?"}) as events:
+                    question = await events.next()
+                    if ending == "answered":
+                        await fresh(hand, {"id": question["id"], "result": FILLED})
+                    else:
+                        params = {"requestId": 7}
+                        await fresh(hand, {"method": "notifications/cancelled", "params": params})
+                    answer = await events.next()
+            if ending == "answered":
+                assert "action=accept" in answer["result"]["content"][0]["text"]
+            else:
+                assert answer["error"]["code"] == -32800

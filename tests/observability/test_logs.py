@@ -1,0 +1,108 @@
+"""The log: whose request a line belongs to, and in which form it is (issue 4)."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx2
+import pytest
+from tests.observability.worlds import document
+
+from remit.calls.current import add_current, begin, note_trace
+from remit.model.principals import Principal, PrincipalKind
+from remit.testing.gateway import Caller, run_remit, start_gateway
+
+ANN = Principal(kind=PrincipalKind.USER, name="ann", tenant="acme")
+
+
+def line(**given: Any) -> dict[str, Any]:
+    return dict(add_current(None, "info", {"event": "e", **given}))
+
+
+async def test_a_line_belongs_to_the_request_that_is_served() -> None:
+    current = begin("c1", ANN)
+    note_trace("ab" * 16)
+
+    assert line() == {
+        "event": "e",
+        "call_id": "c1",
+        "tenant": "acme",
+        "principal": "user:ann",
+        "trace_id": "ab" * 16,
+    }
+    assert line(tenant="default")["tenant"] == "default"
+    current.is_over = True
+    assert line() == {"event": "e"}
+
+
+async def test_what_goes_on_after_a_request_is_not_its(anyio_backend: str) -> None:
+    del anyio_backend
+    lines: list[dict[str, Any]] = []
+    over = anyio.Event()
+
+    async def connection() -> None:
+        lines.append(line())
+        await over.wait()
+        lines.append(line())
+
+    async with anyio.create_task_group() as tasks:
+        current = begin("c1", ANN)
+        tasks.start_soon(connection)
+        await anyio.wait_all_tasks_blocked()
+        current.is_over = True
+        begin("c2", ANN)
+        over.set()
+
+    assert [told.get("call_id") for told in lines] == ["c1", None]
+
+
+def test_nothing_is_said_of_a_request_outside_of_one() -> None:
+    assert line() == {"event": "e"}
+
+
+@pytest.mark.parametrize("form", ["json", "text", ""])
+async def test_a_gateway_tells_of_each_call_at_level_info(tmp_path: Path, form: str) -> None:
+    config = tmp_path / "remit.yaml"
+    config.write_text(json.dumps(document(tmp_path)))
+    environ = {"REMIT_LOG_LEVEL": "INFO", "REMIT_LOG_FORMAT": form}
+    running = await anyio.to_thread.run_sync(start_gateway, tmp_path, config, environ)
+    try:
+        key = await anyio.to_thread.run_sync(running.key, "developer")
+        async with httpx2.AsyncClient() as http:
+            caller = Caller(http, running.url, key)
+            await caller.until_listed({"tools__work"})
+            await caller.call("tools__work", {"text": "s3cr3t-argument"})
+            await caller.call("tools__rest")
+    finally:
+        await anyio.to_thread.run_sync(running.stop)
+
+    text = running.log.read_text()
+    assert "s3cr3t-argument" not in text
+    assert key not in text
+    if form == "text":
+        assert "call ended" in text
+        assert "tool=work" in text
+        return
+    told = [json.loads(one) for one in text.splitlines() if one.startswith("{")]
+    by_event = {one["event"]: one for one in told}
+    ended, denied = by_event["call ended"], by_event["call denied"]
+    assert (ended["tool"], ended["outcome"], ended["level"]) == ("work", "ok", "info")
+    assert (denied["tool"], denied["layer"], denied["code"]) == (
+        "rest",
+        "ceiling",
+        "PERMISSION_DENIED",
+    )
+    for one in (ended, denied):
+        assert (one["tenant"], one["principal"]) == ("default", "key:developer-key")
+        assert one["call_id"]
+
+
+def test_what_commands_print_is_no_log(tmp_path: Path) -> None:
+    config = tmp_path / "remit.yaml"
+    config.write_text(json.dumps(document(tmp_path)))
+
+    done = run_remit("keys", "list", "--json", folder=tmp_path)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout) == []
