@@ -277,7 +277,7 @@ async def test_t21_entries_of_lists_pass_as_they_came_but_for_the_published_name
 async def test_t21_a_completion_of_a_server_that_completes_nothing_never_reaches_it(
     tmp_path: Path, http: ClientSession
 ) -> None:
-    offers = {"wiki": WIKI, "mirror": {**WIKI, "completes": []}}
+    offers: JsonObject = {"wiki": WIKI, "mirror": {**WIKI, "completes": []}}
     async with (
         open_wikis(tmp_path, offers=offers) as wikis,
         asking(wikis, http, "both", era="modern") as caller,
