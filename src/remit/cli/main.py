@@ -21,6 +21,7 @@ from remit.cli.demo.command import demo
 from remit.cli.doctor import doctor
 from remit.cli.explain import explain, who_can
 from remit.cli.keys import keys_app
+from remit.cli.library_log import LibraryLog
 from remit.cli.revisions import export, revisions, rollback
 from remit.cli.serve import serve
 from remit.cli.stdio import stdio
@@ -125,6 +126,7 @@ def main() -> None:
     # A shell without job control starts what runs behind it with Ctrl-C ignored, and SIGTERM too
     # would then end nothing.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    logging.getLogger().addHandler(LibraryLog())
     signal.signal(signal.SIGTERM, _interrupt)
     try:
         status: int | None = app(standalone_mode=False)
