@@ -171,6 +171,7 @@ def test_a_secret_in_clear_is_pointed_out_and_never_repeated(
         {"command": "sh", "env": {"API_KEY": "${API_KEY}", "TOKEN_FILE": "/run/token"}},
         {"command": "sh", "env": {"MAX_TOKENS": "4096", "USE_TOKEN": "true", "PASSWORD": ""}},
         {"command": "sh", "args": ["--token", "${T}", "--secret", "--verbose", "--token=${T}"]},
+        {"command": "sh", "args": ["--header", "Authorization: Bearer ${T}"]},
         {"command": "sh", "args": ["--repository", "."], "env": {"GITHUB_HOST": "a.test"}},
         {"url": "https://a.test/?q=1", "headers": {"Authorization": "Bearer ${T}"}},
         {"url": "https://[${HOST}/?api_key=x"},

@@ -5,7 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from remit.admin.known_servers import known_builtins, later_builtins, offered_by, unclaimed_package
+from remit.admin.known_servers import (
+    hints_by,
+    known_builtins,
+    later_builtins,
+    offered_by,
+    unclaimed_package,
+)
 from remit.admin.launches import Launch, Named, read_launch
 from remit.model.servers import ServerConfig, Transport
 
@@ -108,6 +114,27 @@ def test_the_tools_of_the_published_git_server_are_known_without_starting_it(sha
         answer = json.loads((recorded / file).read_text())
         names = {tool["name"] for tool in answer["tools"]}
         assert offered_by(config(line)) == names
+
+
+def test_what_published_tools_claim_is_what_their_servers_answered(shared: Path) -> None:
+    recorded = shared / "tools"
+    for line, file in {
+        "uvx mcp-server-git": "mcp-server-git.json",
+        "npx -y @modelcontextprotocol/server-filesystem": "npm-server-filesystem.json",
+        "npx -y @modelcontextprotocol/server-everything": "npm-server-everything.json",
+        "npx -y @modelcontextprotocol/server-github": "npm-server-github.json",
+        "npx -y @cyanheads/git-mcp-server": "npm-cyanheads-git-mcp-server.json",
+        "uvx mcp-atlassian": "mcp-atlassian-full.json",
+    }.items():
+        answer = json.loads((recorded / file).read_text())
+        claimed = hints_by(config(line))
+        assert claimed is not None
+        for tool in answer["tools"]:
+            said: dict[str, object] = tool.get("annotations") or {}
+            reads = said.get("readOnlyHint") is True
+            adds = not reads and said.get("destructiveHint") is False
+            hints = claimed[tool["name"]]
+            assert (hints.read_only is True, hints.destructive is False) == (reads, adds)
 
 
 def test_the_published_git_server_lacks_three_names_and_our_own_has_nine() -> None:

@@ -12,11 +12,12 @@ from typing import cast, get_args
 from remit.admin.launches import Kind, Named, read_launch
 from remit.admin.yaml_source import read_text
 from remit.model.servers import ServerConfig, Transport
+from remit.model.tools import Hints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Catalogue:
-    offers: Mapping[Named, frozenset[str]]
+    offers: Mapping[Named, Mapping[str, Hints]]
     builtin: Mapping[str, frozenset[str]]
     later: Mapping[str, frozenset[str]]
     unclaimed: Mapping[Named, str]
@@ -32,6 +33,17 @@ def offered_by(config: ServerConfig) -> frozenset[str] | None:
         return None
     ours = {our for our, theirs in config.tool_names.items() if theirs in published}
     return published | ours
+
+
+def hints_by(config: ServerConfig) -> Mapping[str, Hints] | None:
+    """Return what the published server of an entry claims of each of its tools, or None.
+
+    In the order of the catalogue; None where the server is not in it.
+    """
+    if config.transport is not Transport.STDIO:
+        return None
+    program = read_launch(config.command, config.args).program
+    return _catalogue().offers.get(program) if program is not None else None
 
 
 def unclaimed_package(config: ServerConfig) -> str | None:
@@ -64,10 +76,8 @@ def _published_by(config: ServerConfig) -> frozenset[str]:
     if config.transport is Transport.BUILTIN:
         bundled = {**catalogue.later, **catalogue.builtin}
         return bundled.get(config.builtin, nothing)
-    if config.transport is not Transport.STDIO:
-        return nothing
-    program = read_launch(config.command, config.args).program
-    return catalogue.offers.get(program, nothing) if program is not None else nothing
+    claimed = hints_by(config)
+    return frozenset(claimed) if claimed is not None else nothing
 
 
 @cache
@@ -78,7 +88,7 @@ def _catalogue() -> _Catalogue:
     unclaimed = cast("dict[Kind, dict[str, str]]", data["unclaimed"])
     return _Catalogue(
         offers={
-            Named(kind, str(server[kind])): frozenset(cast("list[str]", server["tools"]))
+            Named(kind, str(server[kind])): _claims(cast("Mapping[str, list[str]]", server))
             for server in servers
             for kind in get_args(Kind)
             if kind in server
@@ -91,6 +101,13 @@ def _catalogue() -> _Catalogue:
             for name, reason in names.items()
         },
     )
+
+
+def _claims(server: Mapping[str, list[str]]) -> dict[str, Hints]:
+    claimed = {name: Hints() for name in server["tools"]}
+    claimed |= {name: Hints(read_only=True) for name in server.get("reads", [])}
+    additive = Hints(read_only=False, destructive=False)
+    return claimed | dict.fromkeys(server.get("adds", []), additive)
 
 
 def _tool_sets(section: object) -> dict[str, frozenset[str]]:

@@ -12,7 +12,8 @@ from remit.calls.redact import redacted, redacted_text
 from remit.model.servers import ServerConfig
 
 _REFERENCE = re.compile(r"\$\{[^}]*\}*")
-_SCHEME = re.compile(r"^\s*(bearer|basic|token)\b", re.IGNORECASE)
+# `Authorization: Bearer ${TOKEN}` is no secret in an argument either.
+_SCHEME = re.compile(r"^\s*(?:authorization:\s*)?(?:bearer|basic|token)\b", re.IGNORECASE)
 # A file, an address or a switch that has to do with a secret is none.
 _HARMLESS = re.compile(
     r"[-_](file|path|dir|url|uri|endpoint|env|var|name|type|ttl|timeout)$", re.IGNORECASE

@@ -61,8 +61,17 @@ def read_file(path: Path, *, items: str = "") -> Source:
         DeclarationError: If it is missing, not a file, too large, not UTF-8, not YAML or no
             mapping.
     """
+    return read_text(text_of(path), file=str(path), items=items)
+
+
+def text_of(path: Path) -> str:
+    """Return the text of a configuration file of any kind, without a byte order mark.
+
+    Raises:
+        DeclarationError: If it is missing, not a file, too large or not UTF-8.
+    """
     file = str(path)
-    return read_text(_decode(_read_bytes(path, file), file), file=file, items=items)
+    return _decode(_read_bytes(path, file), file)
 
 
 def read_text(text: str, *, file: str = "", items: str = "") -> Source:

@@ -20,6 +20,7 @@ from remit.cli.check import check
 from remit.cli.demo.command import demo
 from remit.cli.doctor import doctor
 from remit.cli.explain import explain, who_can
+from remit.cli.init import init
 from remit.cli.keys import keys_app
 from remit.cli.library_log import LibraryLog
 from remit.cli.revisions import export, revisions, rollback
@@ -46,7 +47,7 @@ CALLERS: Final = "Tenants and callers"
 RECORD: Final = "What happened"
 
 for panel, commands in {
-    START: (demo, serve, stdio),
+    START: (demo, init, serve, stdio),
     ASK: (check, tools, call, explain, doctor),
     DECLARATION: (apply, revisions, rollback, export),
 }.items():

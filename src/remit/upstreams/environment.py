@@ -128,6 +128,11 @@ def is_own(name: str) -> bool:
     return name.upper().startswith(OWN_PREFIX)
 
 
+def is_inherited(name: str) -> bool:
+    """Whether every child process gets the variable (R21)."""
+    return name in _MINIMAL or name.startswith("LC_")
+
+
 def texts(config: ServerConfig) -> Iterator[tuple[str, str]]:
     """Give every text of an entry that may hold references, with its path within the entry."""
     yield "command", config.command
@@ -286,7 +291,7 @@ def _is_minimal(name: str, value: str) -> bool:
     # A value that begins so is a function exported by a shell, which a child shell would run.
     if value.startswith("()"):
         return False
-    return name in _MINIMAL or name.startswith("LC_")
+    return is_inherited(name)
 
 
 def _headers(config: ServerConfig, environ: Mapping[str, str]) -> dict[str, str]:
