@@ -4,7 +4,8 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from remit.admin.keys import LONGEST_NAME, MadeKey, make_key, parse_expiry
+from remit.admin.keys import MadeKey, make_key, parse_expiry
+from remit.admin.names import LONGEST_NAME
 from remit.errors import BadCall, Conflict, NotFound
 from remit.identity.authenticate import Authenticator
 from remit.model.roles import Role
@@ -109,14 +110,16 @@ async def test_a_key_is_for_something() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["", " ci", "ci ", "a\nb", "\x1b[31m", "\ud800", "x" * (LONGEST_NAME + 1)]
+    "name", [".", "..", "", " ci", "ci ", "a\nb", "\x1b[31m", "\ud800", "x" * (LONGEST_NAME + 1)]
 )
 async def test_a_name_that_a_terminal_or_a_table_would_trip_over_is_refused(name: str) -> None:
     with pytest.raises(BadCall, match="1 to 64 printable characters"):
         await made(InMemoryKeys(), name)
 
 
-@pytest.mark.parametrize("name", ["c", "build server 7", "Prüfung", "x" * LONGEST_NAME])
+@pytest.mark.parametrize(
+    "name", ["c", "...", ".c", "build server 7", "Prüfung", "x" * LONGEST_NAME]
+)
 async def test_any_other_name_does(name: str) -> None:
     assert (await made(InMemoryKeys(), name)).key.name == name
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from remit.admin.agents import LONGEST_EPIC, check_agent, get_agent
+from remit.admin.agents import LONGEST_EPIC, check_agent, get_agent, registered
 from remit.admin.keys import LONGEST_OVERLAP, MadeKey, make_key, rotate_key
 from remit.errors import BadCall, NotFound, Unauthenticated
 from remit.identity.authenticate import Authenticator
@@ -49,6 +49,31 @@ async def test_an_agents_key_opens_the_door_as_that_agent() -> None:
 
 
 @pytest.mark.parametrize(
+    "purpose", [{"role": "designer"}, {"service": True}, {"agent": WORKER}], ids=str
+)
+async def test_any_key_may_act_for_agents_beside_what_it_is(purpose: dict[str, Any]) -> None:
+    # R26
+    new = await made(InMemoryKeys(), **purpose, act_for=["w1", "w2", "w1"])
+
+    assert new.key.act_for == ("w1", "w2")
+
+
+async def test_acting_for_agents_alone_is_no_purpose() -> None:
+    # R9: whoever acts for another may what both may
+    with pytest.raises(BadCall, match=r"say what the key is for: .*--act-for goes beside it"):
+        await made(InMemoryKeys(), act_for=["w1"])
+
+
+async def test_a_key_acts_for_agents_that_there_are() -> None:
+    agents = InMemoryAgents(WORKER, replace(WORKER, id="w2", tenant="acme"))
+
+    assert await registered(agents, "default", ["w1", "w1"]) == ["w1"]
+    for unknown in ("w2", "w3"):
+        with pytest.raises(NotFound, match=f"'{unknown}'; agents: w1; `remit agents create`"):
+            await registered(agents, "default", ["w1", unknown])
+
+
+@pytest.mark.parametrize(
     "purpose",
     [
         {"role": "designer", "admin": True},
@@ -84,7 +109,7 @@ async def test_an_unknown_user_role_is_answered_with_those_that_there_are() -> N
 
 async def test_a_rotated_key_keeps_everything_but_its_secret() -> None:
     store = InMemoryKeys()
-    old = await made(store, role="designer", expires=NOON + timedelta(days=9))
+    old = await made(store, role="designer", act_for=["w1"], expires=NOON + timedelta(days=9))
     later = NOON + timedelta(hours=1)
 
     new = await rotate_key(store, "ci", tenant="default", now=later)

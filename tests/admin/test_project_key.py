@@ -51,10 +51,10 @@ async def test_a_masked_key_tells_which_one_and_no_secret() -> None:
 
 async def test_what_a_key_was_limited_to_outlives_its_renewal() -> None:
     store, until = InMemoryKeys(), NOW + timedelta(hours=1)
-    await _make(store, queries=("q1",), expires=until)
+    await _make(store, queries=("q1",), act_for=("w1",), expires=until)
 
     made = await renew_project_key(store, "default", LATER)
-    assert (made.key.queries, made.key.expires) == (("q1",), until)
+    assert (made.key.queries, made.key.act_for, made.key.expires) == (("q1",), ("w1",), until)
 
     expired = await renew_project_key(store, "default", until + timedelta(1))
     assert (expired.key.queries, expired.key.expires) == (("q1",), None)
@@ -96,7 +96,11 @@ async def test_tenants_have_keys_of_their_own() -> None:
 
 
 async def _make(
-    store: InMemoryKeys, *, queries: tuple[str, ...], expires: datetime | None = None
+    store: InMemoryKeys,
+    *,
+    queries: tuple[str, ...],
+    act_for: tuple[str, ...] = (),
+    expires: datetime | None = None,
 ) -> MadeKey:
     return await make_key(
         store,
@@ -105,6 +109,7 @@ async def _make(
         now=NOW,
         service=True,
         queries=queries,
+        act_for=act_for,
         expires=expires,
         roles={},
     )

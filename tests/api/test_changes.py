@@ -146,6 +146,22 @@ def test_a_key_is_shown_once_and_ends_when_it_should(api: Api) -> None:
     assert (as_key(api, text), as_key(api, rotated["key"])) == (401, 401)
 
 
+def test_a_key_may_name_the_agents_that_it_acts_for(api: Api) -> None:
+    # R26
+    body = {"name": "acting", "role": ROLE, "act_for": ["w1"]}
+    made = api.send("POST", "/keys", body=body).json()
+    rotated = api.send("POST", "/keys/acting/rotate").json()
+    refused = api.send("POST", "/keys", body={**body, "name": "other", "act_for": ["w9"]})
+
+    assert made["act_for"] == rotated["act_for"] == ["w1"]
+    assert api.get("/keys/acting")["act_for"] == ["w1"]
+    me = httpx2.get(
+        f"{api.base}/api/v1/me", headers={"X-API-Key": rotated["key"]}, timeout=30
+    ).json()
+    assert (me["subject"], me["act_for"]) == ("key:acting", ["w1"])
+    assert (refused.status_code, "there is no agent 'w9'" in refused.text) == (404, True)
+
+
 def test_a_disabled_user_is_refused_at_once(api: Api) -> None:
     assert api.send("GET", "/me", by="user").status_code == 200
     assert api.send("POST", "/users/ann/disable").json()["disabled"] is not None

@@ -5,11 +5,14 @@ import io
 import json
 import sqlite3
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 from tests.api.operations import EXAMPLES
 from tests.api.test_rules import OPERATIONS
-from tests.api.worlds import ROLE, Api
+from tests.api.worlds import ROLE, Api, open_api
+
+from remit.testing.gateway import run_remit
 
 
 def some_rows(api: Api, count: int = 5) -> None:
@@ -118,3 +121,33 @@ def test_no_answer_but_the_one_that_makes_a_key_holds_a_secret(api: Api) -> None
         assert reply.status_code == example.status, (name, reply.text)
         shown = f"{reply.text}{reply.headers}"
         assert [part for part in parts if part in shown] == [], name
+
+
+def test_a_row_that_another_hand_made_unreadable_is_named_by_every_reader(
+    tmp_path: Path,
+) -> None:
+    with open_api(tmp_path, {"roles": {ROLE: {"allow": ["*/read"]}}}) as api:
+        _unreadable_row_is_named(api)
+
+
+def _unreadable_row_is_named(api: Api) -> None:
+    some_rows(api, 2)
+    newest = api.get("/audit", params={"limit": "1"})["items"][0]["id"]
+    change = "UPDATE audit_events SET time = 'yesterday' WHERE call_id = ?"
+    with closing(sqlite3.connect(api.folder / ".remit" / "remit.db")) as other:
+        other.execute(change, (newest,))
+        other.commit()
+
+    searched = api.get("/audit", params={"limit": "1000"})["items"]
+    streamed = api.send("GET", "/audit/export").text.splitlines()
+    commands = [
+        run_remit("audit", *words, folder=api.folder)
+        for words in (("search", "--json", "--changes"), ("tail",), ("export",))
+    ]
+
+    [named] = [row for row in searched if row["id"] == newest]
+    assert "cannot be read: 'remit audit verify' says more" in named["error"]
+    assert len(streamed) >= len(searched) > 1
+    for ended in commands:
+        assert (ended.returncode, ended.stderr) == (0, "")
+        assert "changed by another hand" in ended.stdout

@@ -10,6 +10,8 @@ from tests.api.worlds import ROLE, Api
 
 from remit.doors.asgi import LARGEST_BODY
 
+PROJECT_CONFIG = "/api/projects/default/mcp/config"
+
 
 def problem(reply: httpx2.Response, status: int) -> dict[str, Any]:
     assert reply.status_code == status, reply.text
@@ -91,6 +93,32 @@ def test_what_cannot_be_read_is_refused(
     )
 
     problem(reply, status)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "name"),
+    [
+        ("POST", "/keys", '{"name": "k", "role": "idle", "role": "admin"}', "role"),
+        ("POST", "/keys", '{"name": "k", "name": NaN, "role": "idle"}', "name"),
+        ("POST", "/roles", '{"name": "r", "tools": {"a": [], "a": ["x"]}}', "a"),
+        ("PATCH", "/agents/w1", '{"r\\u006fle": null, "role": "idle"}', "role"),
+        (
+            "PATCH",
+            PROJECT_CONFIG,
+            '{"addQueryTools": true, "addQueryTools": false}',
+            "addQueryTools",
+        ),
+    ],
+    ids=["a key", "beside no number", "at any depth", "spelled in two ways", "a project"],
+)
+def test_a_body_that_says_two_things_of_one_member_is_refused(
+    api: Api, method: str, path: str, body: str, name: str
+) -> None:
+    headers = {"Content-Type": "application/json", "If-Match": "*"}
+
+    document = problem(api.send(method, path, content=body.encode(), headers=headers), 400)
+
+    assert document["detail"] == f"the body names {name!r} twice in one object; send it once"
 
 
 def test_what_exists_already_is_not_made_again(api: Api) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import typer.testing
-from tests.api.worlds import ROLE, Api
+from tests.api.worlds import AGENT, ROLE, Api
 
 from remit.cli.main import app
 from remit.cli.remote import KEY_VARIABLE
@@ -40,13 +40,15 @@ def test_who_sees_and_may_what(api: Api) -> None:
 
 
 def test_keys_are_made_rotated_and_revoked(api: Api) -> None:
-    made = typed_json(api, "keys", "create", "r/1", "--role", ROLE, "--expires", "1d")
+    acting = ("--act-for", AGENT)
+    made = typed_json(api, "keys", "create", "r/1", "--role", ROLE, "--expires", "1d", *acting)
     assert made["key"].startswith("rmt_")
     again = typed_json(api, "keys", "rotate", "r/1", "--overlap", "5")
     assert again["key"] != made["key"]
     listed = [key for key in typed_json(api, "keys", "list") if key["name"] == "r/1"]
     assert [key["state"] for key in listed] == ["ending", "holds"]
-    assert "is revoked" in typed(api, "keys", "revoke", "r/1")
+    assert [key["act_for"] for key in listed] == [[AGENT], [AGENT]]
+    assert typed_json(api, "keys", "revoke", "r/1")["state"] == "revoked"
     assert "no key named" in typed(api, "keys", "revoke", "r/1", expect=1)
 
 
@@ -57,15 +59,16 @@ def test_agents_and_users_are_changed(api: Api) -> None:
     assert (changed["role"], changed["epic"]) == (ROLE, None)
     assert "far-1" in [agent["id"] for agent in typed_json(api, "agents", "list")]
 
-    typed(api, "users", "disable", "auth0|bo/1")
+    assert typed_json(api, "users", "disable", "auth0|bo/1")["disabled"]
     assert typed_json(api, "users", "list")[0]["name"] == "auth0|bo/1"
-    typed(api, "users", "enable", "auth0|bo/1")
+    assert "is enabled" in typed(api, "users", "enable", "auth0|bo/1")
     assert "not disabled" in typed(api, "users", "enable", "auth0|bo/1", expect=1)
 
 
 def test_a_declaration_goes_out_is_changed_and_comes_back(api: Api, tmp_path: Path) -> None:
     file = tmp_path / "remit.yaml"
     file.write_text(typed(api, "export"))
+    assert typed_json(api, "export")["roles"][ROLE]
     begun = typed_json(api, "revisions")[0]["number"]
     assert typed_json(api, "apply", str(file))["written"] is False
     file.write_text(file.read_text().replace("- work", "- rest"))

@@ -1,14 +1,15 @@
 import time
 import uuid
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import Literal
 
 import anyio
 import pytest
 from tests.calls.worlds import NOON, caller, declared
 
 from remit.calls.ids import new_id
-from remit.calls.inforce import PolicyInForce
+from remit.calls.inforce import LEAST_WAIT, PolicyInForce
 from remit.errors import DeclarationError
 from remit.model.declaration import AuditSettings
 from remit.model.grants import Grant
@@ -109,6 +110,54 @@ def test_a_grant_that_ends_counts_no_more_from_that_moment_on() -> None:
 
     assert not may()
     assert policy.snapshot is policy.snapshot is not before
+
+
+@pytest.mark.parametrize("effect", ["allow", "deny"])
+async def test_whoever_waits_for_a_change_hears_of_the_end_of_a_grant(
+    effect: Literal["allow", "deny"],
+) -> None:
+    # R17: nobody asks anything, and nothing happens but that the time is over
+    began, clock = anyio.current_time(), NOON
+    ends = (NOON + timedelta(seconds=0.2), NOON + timedelta(seconds=0.4))
+    grants = tuple(
+        Grant(subject="key:ci", effect=effect, server="wiki", until=until) for until in ends
+    )
+    policy = PolicyInForce(
+        replace(declared([], ["wiki"]), grants=grants),
+        tenant="default",
+        revision=1,
+        now=lambda: clock + timedelta(seconds=anyio.current_time() - began),
+    )
+    heard = [await policy.wait(-1)]
+
+    with anyio.fail_after(5):
+        for _ in ends:
+            heard.append(await policy.wait(heard[-1]))
+
+    assert heard == [0, 1, 2]
+    assert anyio.current_time() - began >= 0.4
+    with anyio.move_on_after(0.2) as waiting:
+        await policy.wait(heard[-1])
+    assert waiting.cancelled_caught
+
+
+async def test_a_clock_that_stands_before_the_end_of_a_grant_is_not_asked_all_the_time() -> None:
+    asked = 0
+
+    def now() -> datetime:
+        nonlocal asked
+        asked += 1
+        return NOON
+
+    until = NOON + timedelta(microseconds=1)
+    grant = Grant(subject="key:ci", effect="deny", server="wiki", until=until)
+    declaration = replace(declared([], ["wiki"]), grants=(grant,))
+    policy = PolicyInForce(declaration, tenant="default", revision=1, now=now)
+
+    with anyio.move_on_after(3 * LEAST_WAIT):
+        await policy.wait(0)
+
+    assert asked <= 12  # two askings a look, and those of the beginning
 
 
 def test_an_id_is_a_uuid_of_the_kind_that_sorts_by_time() -> None:

@@ -13,6 +13,7 @@ import pytest
 import typer.testing
 
 from remit.admin.audit_rows import PAGE
+from remit.cli.changes import operator
 from remit.cli.main import app
 from remit.model.events import AuditEvent
 from remit.storage.database import default_url, open_database
@@ -148,7 +149,7 @@ def test_what_is_beyond_retention_goes_and_a_signed_marker_is_reported(config: P
     (marker,) = report["markers"]
     assert {key: marker[key] for key in ("number", "by", "reason", "up_to", "removed")} == {
         "number": 1,
-        "by": "cli",
+        "by": operator(),
         "reason": "retention_rows: 10",
         "up_to": 20,
         "removed": 20,

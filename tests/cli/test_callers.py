@@ -65,6 +65,8 @@ def test_an_agent_and_its_key_are_the_same_caller(config: Path) -> None:
         ("keys create k --role worker --admin", 2, "only a role and a user role"),
         ("keys create k --role worker --query q", 2, "add --service"),
         ("keys create k --agent w9", 2, "there is no agent 'w9'"),
+        ("keys create k --role worker --act-for w9", 2, "agents: none; `remit agents create`"),
+        ("keys create k --act-for w9", 2, "--act-for goes beside it"),
         ("keys create k --role boss", 2, "no role 'boss' is declared; declared roles: worker"),
         ("agents create w1 --type WORKER --role boss", 2, "declared roles: worker"),
         ("keys create k --user-role boss", 2, "a user role is one of"),
@@ -102,6 +104,7 @@ def test_a_list_of_keys_says_what_each_is_for(config: Path) -> None:
         "ci": "--role worker --user-role data",
         "report": "--service --query q1 --query q2",
         "w1-key": "--agent w1",
+        "boss": "--role worker --act-for w1",
         "root": "--admin",
     }.items():
         remit(config, "keys", "create", name, *purpose.split(" "))
@@ -113,10 +116,13 @@ def test_a_list_of_keys_says_what_each_is_for(config: Path) -> None:
         "role worker, user role data",
         "service, query q1, query q2",
         "agent w1",
+        "role worker, acting for w1",
         "administration",
         "ending",
     ):
         assert words in shown
+    listed = json.loads(remit(config, "keys", "list", "--json").stdout)
+    assert [key["act_for"] for key in listed if key["name"] in ("ci", "boss")] == [[], ["w1"]]
 
 
 def test_a_token_for_a_role_that_nobody_declared_is_made_with_a_note(config: Path) -> None:

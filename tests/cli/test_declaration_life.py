@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import typer.testing
 
+from remit.cli.changes import operator
 from remit.cli.main import app
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "nine-roles"
@@ -66,7 +67,7 @@ def test_a_file_is_applied_with_its_reason_and_once(config: Path) -> None:
     (revision,) = listed(config)
     assert {key: revision[key] for key in ("number", "author", "reason")} == {
         "number": 1,
-        "author": "cli",
+        "author": operator(),
         "reason": "day one",
     }
 
@@ -109,6 +110,9 @@ def test_what_is_exported_is_no_change_when_it_is_applied(config: Path, tmp_path
 
     remit(config, "export", "1", "--output", str(exported))
     assert "git_log" in exported.read_text()
+    remit(config, "export", "--json", "--output", str(exported))
+    assert list(json.loads(exported.read_text())["roles"]) == ["dev"]
+    assert "no change: revision 2" in remit(config, "apply", str(exported))
     assert [path.name for path in tmp_path.glob(".exp*")] == []
     assert "cannot write" in remit(config, "export", "-o", str(tmp_path / "no" / "f"), status=1)
 

@@ -75,3 +75,19 @@ async def test_a_caller_that_takes_no_stream_is_not_asked(
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
     reply = await http.post(one.url, json=body, headers={**one.headers(), "Accept": accept})
     assert reply.json()["result"]["isError"] is True
+
+
+async def test_a_question_whose_caller_has_left_is_over(
+    gateway: Running, http: httpx2.AsyncClient
+) -> None:
+    one = await asked(gateway, http)
+    async with one.called("test_elicitation", {"message": "Who?"}) as events:
+        await events.next()
+    with anyio.fail_after(30):  # far less than the time that an answer may take
+        while not has_left(gateway):  # noqa: ASYNC110 - it is the world outside that changes
+            await anyio.sleep(0.1)
+
+
+def has_left(gateway: Running) -> bool:
+    """Whether a call is on record that ended since its caller had left."""
+    return "has left" in str(gateway.audit())

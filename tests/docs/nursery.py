@@ -14,7 +14,7 @@ import socket
 import sys
 from pathlib import Path
 
-from remit.cli.main import main
+from remit.cli.main import Commands, main
 
 LARGEST = 1 << 18
 
@@ -40,6 +40,8 @@ def write_script(folder: Path, address: str) -> None:
 
 def serve(address: str) -> None:
     """Fork for every order until standard input ends."""
+    for entry in Commands.table:
+        entry.load()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     with (
         socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener,

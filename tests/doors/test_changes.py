@@ -29,8 +29,11 @@ from tests.doors.worlds import (
 )
 
 from remit.doors.mcp.changes import LEAST_WAIT
+from remit.model.declaration import Declaration
+from remit.model.grants import Grant
 from remit.model.principals import Principal
 from remit.model.roles import Role
+from remit.model.servers import ServerConfig
 
 
 class Events:
@@ -320,6 +323,38 @@ async def test_a_stream_ends_with_its_credential_and_the_others_stay(
             with anyio.move_on_after(0.2) as waiting:
                 await theirs.next()
 
+    assert waiting.cancelled_caught
+    assert datetime.now(UTC) >= ends
+
+
+async def test_the_end_of_a_grant_is_told_to_whom_it_concerns_and_to_nobody_else(
+    http: aiohttp.ClientSession,
+) -> None:
+    # R17: at its end, and not with the next sign of life
+    world = small_world()
+    ends = datetime.now(UTC) + timedelta(seconds=0.5)
+    grants = (
+        Grant(subject="key:r", effect="allow", server="files", until=ends),
+        Grant(subject="key:l", effect="allow", server="files"),
+    )
+    servers = {"files": ServerConfig(name="files", command="true", default_access="deny")}
+    roles = {"reader": Role(name="reader", allow=("*/*",))}
+    world.policy.swap(Declaration(servers=servers, roles=roles, grants=grants), revision=2)
+    world.keys["long-key"] = caller("l", "reader")
+    async with serving(world) as url:
+        wire = Wire(http, url)
+        async with (
+            session_stream(wire) as mine,
+            listening(wire, {"toolsListChanged": True}) as also_mine,
+            session_stream(wire, "long-key") as theirs,
+        ):
+            await also_mine.next()
+            with anyio.fail_after(2.5):
+                told = [await mine.next(), await also_mine.next()]
+            with anyio.move_on_after(0.2) as waiting:
+                await theirs.next()
+
+    assert told == [CHANGED, {**CHANGED, "params": {"_meta": TAG}}]
     assert waiting.cancelled_caught
     assert datetime.now(UTC) >= ends
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import aiohttp
 import pytest
 import structlog
-from tests.doors.worlds import Wire, World, caller, initialize, message, serving
+from tests.doors.worlds import UUID, Wire, World, caller, initialize, message, serving
 
 from remit.errors import InsufficientScope
 from remit.model.declaration import HttpSettings
@@ -89,6 +89,41 @@ async def test_only_issuers_that_can_be_found_are_authorization_servers(
     assert document["authorization_servers"] == [OTHER.issuer, IDP.issuer]
     assert document["scopes_supported"] == ["a", "b", "openid"]
     assert 'scope="a b openid"' in said
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/mcp", [IDP.issuer]),
+        ("/mcp/files", [IDP.issuer]),
+        (f"/mcp/{UUID}", [OTHER.issuer, IDP.issuer]),
+        (f"/mcp/{UUID.upper()}/files", [OTHER.issuer, IDP.issuer]),
+        (f"/mcp/{TENANT}", [IDP.issuer]),
+    ],
+    ids=["bare", "server", "tenant", "its server", "no tenant"],
+)
+async def test_a_tenants_endpoint_names_its_own_issuers_first(
+    files_world: World, http: aiohttp.ClientSession, path: str, expected: list[str]
+) -> None:
+    files_world.issuers, files_world.own_issuers = (IDP,), (OTHER, IDP)
+    async with serving(files_world) as url:
+        document = await metadata(Wire(http, url), path)
+        said = await challenge(Wire(http, url), path)
+
+    assert document["authorization_servers"] == expected
+    assert ('scope="a b openid"' in said) == (OTHER.issuer in expected)
+
+
+async def test_a_tenant_alone_may_have_issuers(
+    files_world: World, http: aiohttp.ClientSession
+) -> None:
+    files_world.own_issuers = (IDP,)
+    async with serving(files_world) as url:
+        bare = await challenge(Wire(http, url))
+        own = await challenge(Wire(http, url), f"/mcp/{UUID}")
+
+    assert bare == "Bearer"
+    assert f'{WELL_KNOWN}/mcp/{UUID}"' in own
 
 
 @pytest.mark.parametrize("issuers", [(), (INNER,)])

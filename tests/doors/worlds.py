@@ -147,6 +147,7 @@ class World:
 
     Attributes:
         keys: Credential text to the principal that it stands for.
+        own_issuers: Those of the one tenant, which its UUID in a path stands for.
     """
 
     fleet: FakeFleet
@@ -160,6 +161,7 @@ class World:
     is_loopback: bool = True
     http: HttpSettings = field(default_factory=HttpSettings)
     issuers: tuple[JwtIssuer, ...] = ()
+    own_issuers: tuple[JwtIssuer, ...] = ()
     is_store_down: bool = False
 
     async def authenticate(self, credential: str | None) -> Principal:
@@ -194,7 +196,10 @@ class World:
 
     @property
     def resources(self) -> ProtectedResources:
-        return ProtectedResources(lambda: self.issuers, Addresses(lambda: self.http))
+        def issuers_of(uuid: str | None) -> tuple[JwtIssuer, ...]:
+            return (*(self.own_issuers if uuid == UUID else ()), *self.issuers)
+
+        return ProtectedResources(issuers_of, Addresses(lambda: self.http))
 
     def endpoint(self) -> McpEndpoint:
         """Return a fresh endpoint over the same insides, as another worker has one."""

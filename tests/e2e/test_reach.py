@@ -24,6 +24,8 @@ REACH = 2.0
 
 TOOLS = ["read", "write"]
 
+RESTARTED = "server restarted on demand"
+
 
 def _document(folder: Path, tools: list[str], *servers: str) -> dict[str, Any]:
     names = servers or ("files",)
@@ -84,6 +86,26 @@ async def test_ten_changes_each_reach_both_gateways_within_two_seconds(
     # nothing was restarted by any of this
     assert len(received(tmp_path / "files", "server/discover")) == 2
     assert one.audit("--tool", "write", "--decision", "deny")[0]["revision"] == 10
+
+
+async def test_a_restart_on_demand_reaches_every_gateway_within_two_seconds_and_once(
+    serve: Serve, tmp_path: Path
+) -> None:
+    one = serve(_document(tmp_path, TOOLS), REMIT_LOG_LEVEL="INFO").settle()
+    serve(REMIT_LOG_LEVEL="INFO").settle()
+    async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {one.admin_key}"}) as http:
+        reply = await http.post(f"{one.base}/api/v1/servers/files/restart")
+    with anyio.fail_after(REACH):
+        while one.log.read_text().count(RESTARTED) < 2:  # noqa: ASYNC110 - another process logs
+            await anyio.sleep(0.02)
+    with anyio.fail_after(20):
+        while len(received(tmp_path / "files", "server/discover")) < 4:  # noqa: ASYNC110 - likewise
+            await anyio.sleep(0.02)
+    serve(REMIT_LOG_LEVEL="INFO").settle()  # one that starts later connects once
+
+    assert reply.status_code == 200
+    assert len(received(tmp_path / "files", "server/discover")) == 5
+    assert one.log.read_text().count(RESTARTED) == 2
 
 
 async def test_a_file_that_changed_is_read_at_a_hangup_and_a_wrong_one_changes_nothing(

@@ -1,8 +1,10 @@
 """Two tenants behind one port: same names of servers, roles and keys, and nothing in common."""
 
 import json
+import time
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,7 @@ from remit.storage.keys import Keys
 from remit.storage.revisions import Revisions
 from remit.storage.tenants import Tenants
 from remit.testing.gateway import Caller, Running, fixture_entry
+from remit.testing.issuer import open_issuer
 from remit.testing.upstream import executed
 
 pytestmark = pytest.mark.timeout(180)  # several commands, each a process
@@ -211,3 +214,37 @@ async def test_a_users_token_picks_its_tenant(serve: Serve, tmp_path: Path) -> N
     for tenant, wanted in (("default", "read"), (acme, "write")):
         async with _caller(running, running.remit(*token, tenant).strip()) as caller:
             assert await caller.until_listed({f"files__{wanted}"}) == {f"files__{wanted}"}
+
+
+async def test_a_client_of_a_tenant_finds_the_issuer_that_opens_its_endpoint(
+    serve: Serve, tmp_path: Path
+) -> None:
+    running = serve(_document(tmp_path, "default", ["read"])).settle()
+    with open_issuer() as issuer:
+        acme = await _make(tmp_path, "acme")
+        document = _document(tmp_path, "acme", ["write"])
+        endpoint = f"{running.url}/{acme}"
+        entry = {"issuer": issuer.name, "audience": endpoint, "jwks_url": issuer.url}
+        document["identity"] = {"jwt": [{**entry, "allow_private_url": True}]}
+        await _write(tmp_path, "acme", document)
+        async with _caller(running, "", f"/{acme}") as caller:
+            with anyio.fail_after(20):
+                while not (described := await _issuers(caller, f"/mcp/{acme}/files")):  # noqa: ASYNC110
+                    await anyio.sleep(0.05)
+            bare = await _issuers(caller, "/mcp")
+            claims = {"aud": endpoint, "exp": time.time() + 600, "roles": ["clerk"]}
+            own = replace(caller, key=issuer.token(claims))
+            foreign = replace(caller, key=issuer.token({**claims, "tenant": "default"}))
+            listed = await own.until_listed({"files__write"})
+            refused = await foreign.send("tools/list", {})
+            elsewhere = await replace(own, url=running.url).send("tools/list", {})
+
+    assert (described, bare) == ([issuer.name], [])
+    assert listed == {"files__write"}
+    assert (refused.status_code, elsewhere.status_code) == (401, 401)
+
+
+async def _issuers(caller: Caller, path: str) -> list[str]:
+    base = caller.url.partition("/mcp")[0]
+    reply = await caller.http.get(f"{base}/.well-known/oauth-protected-resource{path}")
+    return reply.json().get("authorization_servers", [])

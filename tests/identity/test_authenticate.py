@@ -5,11 +5,10 @@ from datetime import UTC, datetime, timedelta
 
 import anyio
 import pytest
-import structlog.testing
 
 from remit.errors import StorageUnavailable, Unauthenticated
 from remit.identity.api_keys import KeyText, hash_secret, make_key_text
-from remit.identity.authenticate import MOST_VERIFIED, TOUCH_EVERY, Authenticator, principal_of
+from remit.identity.authenticate import MOST_VERIFIED, Authenticator, principal_of
 from remit.model.keys import Key
 from remit.model.principals import Principal, PrincipalKind
 from remit.testing.fakes import InMemoryKeys
@@ -34,21 +33,13 @@ class CountingKeys(InMemoryKeys):
     def __init__(self, *keys: Key) -> None:
         super().__init__(*keys)
         self.finds: list[str] = []
-        self.touches: list[datetime] = []
         self.finding_fails = False
-        self.touching_fails = False
 
     async def find(self, key_id: str) -> Key | None:
         self.finds.append(key_id)
         if self.finding_fails:
             raise StorageUnavailable("the database is away")
         return await super().find(key_id)
-
-    async def touch(self, key_id: str, now: datetime) -> None:
-        self.touches.append(now)
-        if self.touching_fails:
-            raise StorageUnavailable("the database is away")
-        await super().touch(key_id, now)
 
 
 class SlowKeys(InMemoryKeys):
@@ -260,59 +251,17 @@ async def test_as_many_keys_are_remembered_as_the_bound_says_and_no_more() -> No
     assert keys.finds == [texts[-1].id, texts[0].id]  # one more, and it began anew
 
 
-async def test_the_use_of_a_key_is_noted_at_most_once_a_minute() -> None:
-    clock = Clock()
-    keys = CountingKeys(key())
-    authenticate = Authenticator(keys, now=clock)
-
-    for seconds in (0, 1, 59, 60, 61, 119, 120):
-        clock.now = NOON + timedelta(seconds=seconds)
-        await authenticate(TEXT.reveal())
-
-    assert timedelta(minutes=1) == TOUCH_EVERY
-    assert keys.touches == [NOON + timedelta(seconds=seconds) for seconds in (0, 60, 120)]
-    stored = await keys.find(TEXT.id)
-    assert stored is not None
-    assert stored.last_used == NOON + timedelta(minutes=2)
-
-
-async def test_each_key_is_noted_for_itself() -> None:
+async def test_every_use_of_a_key_that_holds_is_noted_by_its_id() -> None:
     other = make_key_text()
-    keys = CountingKeys(key(), key(other, "other"))
-    authenticate = Authenticator(keys, now=Clock())
+    noted: list[str] = []
+    keys = InMemoryKeys(key(), replace(key(other, "other"), expires=NOON))
+    authenticate = Authenticator(keys, note_use=noted.append, now=Clock())
 
-    await authenticate(TEXT.reveal())
-    await authenticate(other.reveal())
+    for _ in range(2):
+        await authenticate(TEXT.reveal())
+        await refusal(authenticate, other.reveal())
 
-    assert len(keys.touches) == 2
-
-
-async def test_a_refused_key_is_not_noted_as_used() -> None:
-    keys = CountingKeys(replace(key(), expires=NOON))
-
-    await refusal(Authenticator(keys, now=Clock()), TEXT.reveal())
-
-    assert keys.touches == []
-
-
-async def test_a_store_that_cannot_note_the_use_does_not_fail_the_call() -> None:
-    keys = CountingKeys(key())
-    keys.touching_fails = True
-    authenticate = Authenticator(keys, now=Clock())
-
-    with structlog.testing.capture_logs() as logged:
-        principal = await authenticate(TEXT.reveal())
-
-    assert principal.name == "ci"
-    assert logged == [
-        {
-            "event": "use of a key cannot be noted",
-            "log_level": "warning",
-            "key": "ci",
-            "error": "the database is away",
-        }
-    ]
-    assert TEXT.secret not in repr(logged)
+    assert noted == [TEXT.id, TEXT.id]
 
 
 async def test_a_store_that_cannot_be_read_opens_no_door() -> None:

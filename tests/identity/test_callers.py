@@ -119,7 +119,7 @@ async def test_a_key_of_an_agent_that_does_not_exist_is_refused(setting: Setting
 
 
 def test_an_agents_key_without_its_agent_has_no_power() -> None:
-    nobody = principal_of(key(agent="w1", roles=("designer",)))
+    nobody = principal_of(key(agent="w1", roles=("designer",), act_for=("w2",)))
 
     assert nobody == Principal(kind=PrincipalKind.AGENT, name="w1")
 
@@ -132,6 +132,18 @@ def test_a_principal_wears_every_hat_of_its_key() -> None:
 
     assert (hats.roles, hats.user_roles, hats.expires) == (("designer",), (UserRole.DATA,), NOON)
     assert (principal_of(limited).service, principal_of(limited).queries) == (True, ("q1",))
+
+
+async def test_a_key_acts_for_the_agents_that_its_scope_names(setting: Setting) -> None:
+    # R26: whatever else its bearer is; for nobody of another tenant
+    await setting.agents.add(WORKER)
+    others = [replace(WORKER, id=name) for name in ("w2", "w3")]
+    for hat in ({"roles": ("designer",)}, {"service": True}, {"agent": "w1"}):
+        setting.keys = InMemoryKeys(key(act_for=("w2",), **hat))
+        bearer = await setting.authenticator()(TEXT.reveal())
+
+        assert [may_act_for(bearer, other) for other in others] == [True, False]
+        assert not may_act_for(bearer, replace(others[0], tenant="acme"))
 
 
 @pytest.mark.parametrize("leave", [0, 60])

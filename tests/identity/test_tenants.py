@@ -8,6 +8,7 @@ from tests.identity.conftest import NOON, Setting
 from remit.errors import Unauthenticated
 from remit.identity.api_keys import KeyText, hash_secret
 from remit.model.keys import Key
+from remit.testing.issuer import AUDIENCE
 
 ACME = "7c9e6679-7425-40de-944b-e07fc1f90ae7"
 TEXT = KeyText("abcd2345", "a-secret-that-nobody-guesses")
@@ -15,7 +16,7 @@ TEXT = KeyText("abcd2345", "a-secret-that-nobody-guesses")
 
 class TwoTenants:
     def name_of(self, text: str) -> str | None:
-        return {"default": "default", "acme": "acme", ACME: "acme"}.get(text)
+        return text if text in {"default", "acme"} else {ACME: "acme"}.get(text.lower())
 
 
 @pytest.fixture
@@ -65,6 +66,35 @@ async def test_of_several_entries_of_one_issuer_that_of_the_tenant_counts(two: S
 
     assert (await two.authenticator()(two.token({"tenant": "acme"}))).tenant == "acme"
     assert (await two.authenticator()(two.token())).tenant == "default"
+
+
+@pytest.mark.parametrize("path", [ACME, ACME.upper(), f"{ACME}/files"])
+async def test_of_two_tenants_with_one_issuer_the_endpoint_says_which_is_meant(
+    two: Setting, path: str
+) -> None:
+    two.declare(tenant="default")
+    (first,) = two.issuers
+    two.declare(tenant="acme")
+    two.issuers = (first, *two.issuers)
+    authenticate = two.authenticator()
+
+    there = await authenticate(two.token({"aud": f"{AUDIENCE}/{path}"}))
+    anywhere = await authenticate(two.token())
+
+    assert (there.tenant, there.endpoints) == ("acme", (f"/mcp/{path}",))
+    assert (anywhere.tenant, anywhere.endpoints) == ("default", ())
+
+
+async def test_a_token_opens_no_endpoint_of_another_tenant(two: Setting) -> None:
+    nowhere = "00000000-0000-4000-8000-000000000001"
+    authenticate = two.authenticator()
+
+    for uuid in (ACME, nowhere):
+        with pytest.raises(Unauthenticated):
+            await authenticate(two.token({"aud": f"{AUDIENCE}/{uuid}"}))
+    held = await authenticate(two.token({"aud": [f"{AUDIENCE}/{ACME}", f"{AUDIENCE}/files"]}))
+
+    assert held.endpoints == ("/mcp/files",)
 
 
 async def test_a_disabled_user_is_kept_out_of_its_tenant_alone(two: Setting) -> None:

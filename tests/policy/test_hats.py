@@ -580,3 +580,19 @@ def test_what_a_callers_rules_name_is_told_hat_by_hat() -> None:
     assert reaches_any_server(rules, replace(agent("w"), agent_type=AgentType.SUPERVISOR))
     assert not reaches_any_server(rules, agent("w", "clerk"))
     assert not reaches_any_server(rules, replace(user("x", "dev"), tenant="other"))
+
+
+def test_a_key_that_acts_for_an_agent_may_what_both_may() -> None:
+    # R26, R9: what its scope names opens no tool to the key, nor to the agent
+    rules = snapshot()
+    agent = Principal(kind=PrincipalKind.AGENT, name="w1", roles=("clerk",))
+    plain = Principal(kind=PrincipalKind.KEY, name="ci", roles=("dev",))
+    scoped = replace(plain, act_for=("w1",))
+    run, log = ToolId("ci", "run"), ToolId("ci", "log")
+
+    for tool in (run, log, ToolId("git", "push"), ToolId("mail", "forward")):
+        assert decide(rules, scoped, tool) == decide(rules, plain, tool)
+    assert decide_for(rules, scoped, agent, run).allowed
+    assert decide(rules, scoped, log).allowed
+    assert not decide_for(rules, scoped, agent, log).allowed
+    assert not decide_for(rules, replace(scoped, roles=()), agent, run).allowed

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from remit.errors import BadCall
-from remit.model.events import AuditEvent, AuditQuery, EventKind
+from remit.model.events import ADMINISTRATION, AuditEvent, AuditQuery, EventKind
 from remit.storage.audit import AuditLog
 from remit.testing.fakes import InMemoryAudit, sample_event
 
@@ -68,6 +68,17 @@ async def test_attempts_are_in_the_stream_and_no_rows_of_their_own(
     assert await audit.search(AuditQuery(tenant="default")) == [lost, ended]
     stream = [event for _, event in await audit.after("default", 0)]
     assert [event for event in stream if event.kind == "attempted"] == [tried, last_seen]
+
+
+async def test_changes_are_left_out_when_calls_alone_are_asked_for(
+    audit: AuditLog | InMemoryAudit,
+) -> None:
+    call, change = sample_event(1), sample_event(2, server=ADMINISTRATION, tool="keys.create")
+    for event in (call, change):
+        await audit.record(event)
+
+    assert await audit.search(AuditQuery(tenant="default", changes=False)) == [call]
+    assert await audit.search(AuditQuery(tenant="default")) == [change, call]
 
 
 async def test_rows_come_newest_first_and_in_pages_that_cover_all(

@@ -8,7 +8,7 @@ from remit.admin.tenants import make_tenant
 from remit.errors import Conflict, NotFound
 from remit.model.keys import Key
 from remit.storage.database import Database, open_database
-from remit.storage.epochs import Epochs
+from remit.storage.epochs import Epochs, restarted_server
 from remit.storage.keys import Keys
 from remit.storage.revisions import Revisions
 from remit.storage.tenants import Tenants
@@ -23,7 +23,7 @@ async def test_every_change_of_keys_counts_and_their_use_does_not(database: Data
 
     await keys.add(key)
     counts.append(await epochs.current())
-    await keys.touch("1", NOW)
+    await keys.touch({"1": NOW})
     counts.append(await epochs.current())
     await keys.revoke("default", "ci", NOW)
     counts.append(await epochs.current())
@@ -60,6 +60,18 @@ async def test_another_connection_sees_the_change(database: Database, database_u
         await Revisions(other).write("default", {"a": 1}, author="x", reason="", now=NOW)
 
     assert (await Epochs(database).current())["default", "revisions"] == 1
+
+
+async def test_restarts_are_counted_for_each_server(database: Database) -> None:
+    epochs = Epochs(database)
+    asked = [await epochs.count_restart("acme", server) for server in ("git", "git", "revisions")]
+
+    current = await epochs.current()
+
+    assert asked == [1, 2, 1]
+    counted = {restarted_server(topic): value for (_, topic), value in current.items()}
+    assert counted == {"git": 2, "revisions": 1}
+    assert restarted_server("revisions") == ""
 
 
 async def test_a_new_tenant_counts(database: Database) -> None:

@@ -21,6 +21,7 @@ def _key(number: int, *, name: str = "ci", tenant: str = "default") -> Key:
         tenant=tenant,
         secret_hash="0f" * 32,
         roles=("designer", "qa_tester"),
+        act_for=("w1", "w2"),
         created=NOW + timedelta(seconds=number),
         expires=NOW + timedelta(days=30),
     )
@@ -80,8 +81,8 @@ async def test_a_key_that_does_not_exist_cannot_be_revoked_nor_one_twice(
 async def test_the_last_use_is_kept(keys: Keys | InMemoryKeys) -> None:
     await keys.add(_key(1))
 
-    await keys.touch("id1", NOW)
-    await keys.touch("id2", NOW)
+    await keys.touch({"id2": NOW, "id1": NOW})
+    await keys.touch({"id1": NOW - timedelta(seconds=1)})  # another gateway is late
 
     found = await keys.find("id1")
     assert found is not None

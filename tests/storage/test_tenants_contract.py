@@ -51,9 +51,31 @@ async def test_letter_case_matters_in_names(tenants: AnyTenants) -> None:
         await find_tenant(tenants, "ACME")
 
 
+async def test_names_that_differ_only_in_letter_case_are_one(tenants: AnyTenants) -> None:
+    await make_tenant(tenants, "acme", now=LATER)
+
+    for name, taken in (("ACME", "acme"), ("Default", "default")):
+        with pytest.raises(Conflict, match=f"'{taken}' exists already; .* more than letter case"):
+            await make_tenant(tenants, name, now=LATER)
+
+    assert [tenant.name for tenant in await tenants.all_tenants()] == ["default", "acme"]
+
+
 @pytest.mark.parametrize(
     "name",
-    ["", " ", "a b", "a/b", ".a", "a" * 65, "9d1f5a52-6a0e-4f0e-9d3c-1f2f8f2f7a11", "a\n", "ä"],
+    [
+        ".",
+        "..",
+        "",
+        " ",
+        "a b",
+        "a/b",
+        ".a",
+        "a" * 65,
+        "9d1f5a52-6a0e-4f0e-9d3c-1f2f8f2f7a11",
+        "a\n",
+        "ä",
+    ],
 )
 async def test_a_name_that_fits_into_no_path_does_not_do(tenants: AnyTenants, name: str) -> None:
     with pytest.raises(BadCall, match="a tenant's name is"):

@@ -1,18 +1,16 @@
 """Registering and changing agents."""
 
-import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final, Protocol
 
+from remit.admin.names import require_agent_id, require_role
 from remit.errors import BadCall, NotFound
 from remit.model.agents import Agent
 from remit.model.principals import AgentType
 from remit.model.roles import Role
 
 LONGEST_EPIC: Final = 128
-
-_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 
 class AgentStore(Protocol):
@@ -51,16 +49,12 @@ def check_agent(
         BadCall: Id, type or epic do not do; the text says what does.
         NotFound: The role is not declared; the text names those that are.
     """
-    if not _ID.fullmatch(agent_id):
-        raise BadCall(
-            f"an agent's id is 1 to 64 letters, digits, '_', '.' or '-', not {agent_id[:80]!r}"
-        )
+    require_agent_id(agent_id)
     types = {member.value: member for member in AgentType}
     if type_name.upper() not in types:
         raise BadCall(f"an agent's type is one of {', '.join(types)}, not {type_name[:80]!r}")
-    if role and role not in roles:
-        known = ", ".join(sorted(roles)) or "none"
-        raise NotFound(f"no role {role!r} is declared; declared roles: {known}")
+    if role:
+        require_role(role, roles)
     if len(epic) > LONGEST_EPIC or not epic.isprintable():
         raise BadCall(f"an epic is named by up to {LONGEST_EPIC} printable characters")
     return Agent(
@@ -82,5 +76,17 @@ async def get_agent(store: AgentStore, tenant: str, agent_id: str) -> Agent:
     agent = await store.find(tenant, agent_id)
     if agent is None:
         known = ", ".join(each.id for each in await store.all_agents(tenant)) or "none"
-        raise NotFound(f"there is no agent {agent_id!r}; agents: {known}")
+        raise NotFound(
+            f"there is no agent {agent_id[:80]!r}; agents: {known};"
+            " `remit agents create` registers one"
+        )
     return agent
+
+
+async def registered(store: AgentStore, tenant: str, agent_ids: Sequence[str]) -> Sequence[str]:
+    """Return ids that all are those of agents of *tenant*.
+
+    Raises:
+        NotFound: One is not; the text names those that there are.
+    """
+    return [(await get_agent(store, tenant, each)).id for each in dict.fromkeys(agent_ids)]

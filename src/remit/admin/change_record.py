@@ -46,7 +46,7 @@ class Change:
 
     Attributes:
         id: Of the request, which the answer carries too.
-        author: SUBJECT spelling, or `cli`.
+        author: SUBJECT spelling, or `cli:` and the user of the machine who typed it.
         operation: Such as `keys.rotate`.
         what: What it concerns, without secrets, such as `{"name": "ci"}`.
         reason: Why, in a line; empty when nobody said.

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final, Protocol
 
-from remit.errors import BadCall, NotFound
+from remit.admin.names import LONGEST_NAME, is_name, require_key_name, require_role
+from remit.errors import BadCall
 from remit.identity.api_keys import hash_secret, make_key_text
 from remit.model.agents import Agent
 from remit.model.keys import Key
@@ -13,7 +14,6 @@ from remit.model.principals import UserRole
 from remit.model.roles import Role
 
 ADMIN_KEY_NAME: Final = "admin"
-LONGEST_NAME: Final = 64
 LONGEST_OVERLAP: Final = 30 * 24 * 3600.0
 """Seconds that a replaced key may go on holding."""
 
@@ -63,6 +63,7 @@ async def make_key(
     service: bool = False,
     queries: Sequence[str] = (),
     agent: Agent | None = None,
+    act_for: Sequence[str] = (),
     admin: bool = False,
     expires: datetime | None = None,
     roles: Mapping[str, Role],
@@ -70,26 +71,26 @@ async def make_key(
     """Store a new key and return it with its text.
 
     A role and a user role go together, since each governs its own domain (R9); the other purposes
-    stand alone. An agent's key has the type and the role that the agent has when it is used.
+    stand alone. An agent's key has the type and the role that the agent has when it is used. Beside
+    any of them stands *act_for*: ids out of `registered`, of agents that it may act for (R26).
 
     Raises:
         NotFound: The role is not declared; the text names those that are.
         BadCall: The name does not do, it would have expired, or it is for nothing or for things
             that do not go together.
     """
-    if not is_name(name):
-        raise BadCall(f"a key's name is 1 to {LONGEST_NAME} printable characters, not {name!r}")
+    require_key_name(name)
     check_purpose(
         role=role,
         user_role=user_role,
         service=service,
         queries=queries,
         agent=agent.id if agent is not None else None,
+        act_for=act_for,
         admin=admin,
     )
-    if role is not None and role not in roles:
-        known = ", ".join(sorted(roles)) or "none"
-        raise NotFound(f"no role {role!r} is declared; declared roles: {known}")
+    if role is not None:
+        require_role(role, roles)
     if expires is not None and expires <= now:
         raise BadCall(f"the key would already have expired at {expires.isoformat()}")
     text = make_key_text()
@@ -103,6 +104,7 @@ async def make_key(
         service=service,
         queries=tuple(dict.fromkeys(queries)),
         agent=agent.id if agent is not None else "",
+        act_for=tuple(dict.fromkeys(act_for)),
         admin=admin,
         created=now,
         expires=expires,
@@ -142,11 +144,6 @@ async def rotate_key(
     return MadeKey(key=key, text=text.reveal())
 
 
-def is_name(text: str) -> bool:
-    """Whether *text* does as the name of a key."""
-    return 0 < len(text) <= LONGEST_NAME and text.isprintable() and text == text.strip()
-
-
 def parse_user_role(text: str) -> UserRole:
     """Return the user role that *text* names.
 
@@ -167,6 +164,7 @@ def check_purpose(
     service: bool,
     queries: Sequence[str],
     agent: str | None,
+    act_for: Sequence[str],
     admin: bool,
 ) -> None:
     """Refuse a key that is for nothing, or for things that do not go together.
@@ -177,7 +175,8 @@ def check_purpose(
     by_role = role is not None or user_role is not None
     purposes = (by_role, service, agent is not None, admin).count(True)
     if not purposes:
-        raise BadCall(f"say what the key is for: {PURPOSES}")
+        beside = "; --act-for goes beside it: whoever acts for an agent may what both may"
+        raise BadCall(f"say what the key is for: {PURPOSES}{beside if act_for else ''}")
     if purposes > 1:
         raise BadCall(
             f"the key is for one of {PURPOSES}; only a role and a user role go together"

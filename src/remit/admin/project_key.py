@@ -51,6 +51,7 @@ async def renew_project_key(store: KeyStore, tenant: str, now: datetime) -> Made
         now=now,
         service=True,
         queries=kept[-1].queries if kept else (),
+        act_for=kept[-1].act_for if kept else (),
         expires=until if until is not None and until > now else None,
         roles={},
     )

@@ -1,16 +1,13 @@
 """Making tenants, and finding the one that a name or a UUID means."""
 
-import re
 import uuid
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Final, Protocol
+from typing import Protocol
 
-from remit.errors import BadCall, NotFound
+from remit.admin.names import require_tenant_name
+from remit.errors import NotFound
 from remit.model.tenants import Tenant
-
-_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
-_UUID: Final = re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 
 
 class TenantStore(Protocol):
@@ -20,7 +17,7 @@ class TenantStore(Protocol):
         """Store a new tenant.
 
         Raises:
-            Conflict: A tenant of that name exists.
+            Conflict: A tenant of that name exists, in whatever case its letters are.
         """
         ...
 
@@ -34,13 +31,9 @@ async def make_tenant(store: TenantStore, name: str, *, now: datetime) -> Tenant
 
     Raises:
         BadCall: The name does not do.
-        Conflict: A tenant of that name exists.
+        Conflict: A tenant of that name exists, in whatever case its letters are.
     """
-    if not is_tenant_name(name):
-        raise BadCall(
-            "a tenant's name is 1 to 64 of A-Z a-z 0-9 _ . - with a letter or digit first, and no"
-            f" UUID; not {name[:80]!r}"
-        )
+    require_tenant_name(name)
     tenant = Tenant(uuid=str(uuid.uuid4()), name=name, created=now)
     await store.add(tenant)
     return tenant
@@ -58,8 +51,3 @@ async def find_tenant(store: TenantStore, text: str) -> Tenant:
             return tenant
     known = ", ".join(tenant.name for tenant in tenants)
     raise NotFound(f"there is no tenant {text[:80]!r}; tenants: {known}")
-
-
-def is_tenant_name(text: str) -> bool:
-    """Whether *text* does as a name: it fits into a path, and no UUID can be mistaken for it."""
-    return _NAME.fullmatch(text) is not None and _UUID.fullmatch(text) is None

@@ -15,6 +15,7 @@ from remit.admin.secret_files import session_key
 from remit.app.checkup import examine_gateway
 from remit.app.collector import Collector
 from remit.app.gateway import Gateway
+from remit.app.restarts import Restarts
 from remit.app.tenants import ServedTenant, ServedTenants
 from remit.app.workers import SharedMeasures
 from remit.doors.addresses import Addresses
@@ -88,7 +89,7 @@ def build_http_doors(gateway: Gateway, *, loopback: bool, place: Place | None = 
     policy = gateway.home.policy
     guard, refusals = Guard(loopback=loopback, http=lambda: policy.declaration.http), Refusals()
     resources = ProtectedResources(
-        lambda: policy.declaration.issuers, Addresses(lambda: policy.declaration.http)
+        gateway.tenants.issuers_of, Addresses(lambda: policy.declaration.http)
     )
 
     endpoint = McpEndpoint(
@@ -150,7 +151,7 @@ async def _lifespan(endpoint: McpEndpoint, shared: SharedMeasures | None) -> Asy
 
 def _api_services(gateway: Gateway) -> Services:
     installation = gateway.installation
-    tenants = ManagedTenants(gateway.tenants)
+    tenants = ManagedTenants(gateway.tenants, gateway.restarts)
     return Services(
         tenants=tenants,
         tenant_store=installation.tenants,
@@ -172,8 +173,9 @@ def _api_services(gateway: Gateway) -> Services:
 class ManagedTenants:
     """The tenants that are served, as the API sees them."""
 
-    def __init__(self, tenants: ServedTenants) -> None:
+    def __init__(self, tenants: ServedTenants, restarts: Restarts) -> None:
         self._tenants = tenants
+        self._restarts = restarts
         self._managed: dict[str, GatewayTenant] = {}
 
     def find(self, name: str) -> GatewayTenant | None:
@@ -207,5 +209,6 @@ class ManagedTenants:
                 lists=served.listing,
                 directory=served.directory,
                 follower=served.follower,
+                restart=partial(self._restarts.restart, name),
             )
         return self._managed[name]

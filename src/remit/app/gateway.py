@@ -20,6 +20,7 @@ from remit.admin.declaration import load_declaration
 from remit.admin.retention import keep_to_retention
 from remit.admin.revisions import declaration_in_force
 from remit.app.installation import Installation, open_installation, record_seal
+from remit.app.restarts import Restarts
 from remit.app.tenants import ServedTenant, ServedTenants
 from remit.app.tracing import open_tracing
 from remit.calls.allowances import OwnAllowances, SharedAllowances
@@ -30,6 +31,7 @@ from remit.errors import Conflict, DeclarationError, StorageUnavailable
 from remit.identity.authenticate import Authenticator
 from remit.identity.development import development_issuer
 from remit.identity.jwt import Issuers, JwtVerifier
+from remit.identity.key_uses import KeyUses
 from remit.model.principals import DEFAULT_TENANT
 from remit.model.retention import Retention
 from remit.settings import Settings
@@ -52,12 +54,14 @@ class Gateway:
     Attributes:
         home: The tenant that the settings name.
         tenants: All that are served: of `remit serve` every one, of other commands that one.
+        restarts: Restarts servers here and in every other gateway over the store.
     """
 
     installation: Installation
     audit: AuditLog
     home: ServedTenant
     tenants: ServedTenants
+    restarts: Restarts
     authenticate: Authenticator = field(repr=False)
 
     async def reload(self) -> None:
@@ -120,23 +124,22 @@ async def open_gateway(
         open_background() as tasks,
     ):
         tenants = ServedTenants(installation, audit, allowances, tasks, _around(tracer))
+        restarts = Restarts(Epochs(installation.database), tenants)
+        await restarts.open()
         home = await tenants.open(installation.tenant, installation.policy)
         if everyone:
             await tenants.follow()
+        uses = KeyUses(installation.keys)
         tokens = _token_verifier(installation, tenants, development=development)
         gateway = Gateway(
             installation=installation,
             audit=audit,
             home=home,
             tenants=tenants,
-            authenticate=Authenticator(
-                installation.keys,
-                agents=installation.agents,
-                users=installation.users,
-                tokens=tokens,
-                tenants=tenants,
-            ),
+            restarts=restarts,
+            authenticate=_authenticator(installation, tenants, tokens, uses.note),
         )
+        tasks.start_soon(uses.keep_writing)
         tasks.start_soon(tokens.keep_fresh)
         _start_keeping_up(tasks, gateway, everyone=everyone)
         yield gateway
@@ -177,6 +180,22 @@ def _token_verifier(
     )
 
 
+def _authenticator(
+    installation: Installation,
+    tenants: ServedTenants,
+    tokens: JwtVerifier,
+    note_use: Callable[[str], None],
+) -> Authenticator:
+    return Authenticator(
+        installation.keys,
+        agents=installation.agents,
+        users=installation.users,
+        tokens=tokens,
+        tenants=tenants,
+        note_use=note_use,
+    )
+
+
 @asynccontextmanager
 async def _open_allowances(installation: Installation) -> AsyncGenerator[Allowances]:
     """Open what calls are counted in: the shared store, or the database, or this memory alone."""
@@ -206,6 +225,7 @@ async def _watch_epochs(epochs: Epochs, notices: Notices, gateway: Gateway, ever
             current = await epochs.current()
             changed = {key for key, value in current.items() if seen.get(key) != value}
             await _take_over(gateway, changed, everyone=everyone)
+            gateway.restarts.take_over(current)
             seen, problem = current, ""
         except StorageUnavailable as error:
             if str(error) != problem:

@@ -29,6 +29,7 @@ from remit.storage.users import Users
 class State:
     """The database, and the tenant that the settings name."""
 
+    settings: Settings
     database: Database
     tenant: Tenant
 
@@ -128,7 +129,7 @@ async def open_state(settings: Settings) -> AsyncGenerator[State]:
     url = settings.database_url or default_url(settings.config.absolute().parent)
     async with open_database(url) as database:
         tenant = await find_tenant(Tenants(database), settings.tenant)
-        yield State(database=database, tenant=tenant)
+        yield State(settings=settings, database=database, tenant=tenant)
 
 
 def record_seal(settings: Settings, trusted: Sequence[Path] = ()) -> RecordSeal:

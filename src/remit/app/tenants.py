@@ -110,6 +110,16 @@ class ServedTenants:
         """Return the name of the tenant whose name or UUID *text* is, or None."""
         return text if text in self._by_name else self._names.get(text.lower())
 
+    def issuers_of(self, uuid: str | None) -> Sequence[JwtIssuer]:
+        """Return whose tokens may open the endpoints of a tenant, or those that name none.
+
+        Its own come first, then those of `default`, which speak for every tenant. An endpoint
+        that names no tenant tells nobody of the issuers that another one than `default` has.
+        """
+        name = None if uuid is None else self._names.get(uuid)
+        own = [each for each in self.issuers if name is not None and each.tenant == name]
+        return [*own, *(each for each in self.issuers if not each.tenant)]
+
     def all_served(self) -> Sequence[ServedTenant]:
         """Return every tenant that is served, in the order in which that began."""
         return list(self._by_name.values())

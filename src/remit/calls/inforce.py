@@ -1,8 +1,10 @@
 """The policy in force: declaration and snapshot of one revision, swapped as a whole."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import Final
 
 import anyio
 
@@ -11,6 +13,12 @@ from remit.model.principals import Principal
 from remit.model.servers import ServerConfig
 from remit.policy.engine import explains_denials
 from remit.policy.snapshot import PolicySnapshot, compile_snapshot
+
+LEAST_WAIT: Final = 0.05
+"""Seconds between two looks at the clock around the end of a grant, whatever the clocks say."""
+
+LONGEST_WAIT: Final = 60.0
+"""Seconds between two looks at the clock while a grant has an end: it may be set meanwhile."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +57,7 @@ class PolicyInForce:
         if snapshot.good_until is not None:
             renewed = snapshot.at(self._now())
             if renewed is not snapshot:
-                self._current = replace(self._current, snapshot=renewed)
+                self._put(replace(self._current, snapshot=renewed))
         return self._current
 
     @property
@@ -73,15 +81,17 @@ class PolicyInForce:
         Raises:
             DeclarationError: A pattern cannot be one (`check_pattern`).
         """
-        self._current = self._compiled(declaration, revision)
-        self._version += 1
-        self._swapped.set()
-        self._swapped = anyio.Event()
+        self._put(self._compiled(declaration, revision))
 
     async def wait(self, seen: int) -> int:
-        """Return how many swaps there were once that is not *seen*; -1 was never seen."""
+        """Return how often the rules changed once that is not *seen*; -1 was never seen.
+
+        They change with a swap, and with the end of a grant (R17).
+        """
         while self._version == seen:
-            await self._swapped.wait()
+            with anyio.move_on_after(self._seconds_to_next_end()):
+                await self._swapped.wait()
+            _ = self.current  # which puts the rules without a grant that has ended in force
         return self._version
 
     def server(self, name: str) -> ServerConfig | None:
@@ -95,6 +105,19 @@ class PolicyInForce:
     def explains_denials(self, principal: Principal) -> bool:
         """Whether a role of *principal* is told why it is refused (R14)."""
         return explains_denials(self.snapshot, principal)
+
+    def _put(self, current: InForce) -> None:
+        self._current = current
+        self._version += 1
+        self._swapped.set()
+        self._swapped = anyio.Event()
+
+    def _seconds_to_next_end(self) -> float:
+        ends = self._current.snapshot.good_until
+        if ends is None:
+            return math.inf
+        left = (ends - self._now()).total_seconds()
+        return min(max(left, LEAST_WAIT), LONGEST_WAIT)
 
     def _compiled(self, declaration: Declaration, revision: int) -> InForce:
         snapshot = compile_snapshot(

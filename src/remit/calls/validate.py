@@ -15,6 +15,7 @@ from remit.errors import BadCall, UpstreamUnavailable
 from remit.model.calls import AuthorizedCall, ValidCall
 from remit.model.contents import Item, Kind
 from remit.model.conversation import Extras
+from remit.model.members import RepeatedMember, members_once
 from remit.model.servers import ServerConfig
 from remit.model.tools import Tool
 
@@ -25,11 +26,11 @@ MASK = "the value"
 
 MOST_ERRORS = 5
 
+LONGEST_NAME = 80
+"""Characters of the name of a prompt's argument, for the same reason."""
+
 LONGEST_ERROR = 300
 """Characters of one error's text, since names in arguments and schemas may be of any length."""
-
-LONGEST_NAME = 80
-"""Characters of the name of a repeated member, for the same reason."""
 
 MOST_EVALUATIONS = 100_000
 """Parts that a schema may apply: about a millisecond, in which nothing else happens."""
@@ -183,21 +184,14 @@ def _decode_strictly(arguments: bytes) -> object:
     try:
         return json.loads(
             arguments.decode(),
-            object_pairs_hook=_once,
+            object_pairs_hook=members_once,
             parse_float=_nearest,
             parse_constant=_refuse,
         )
+    except RepeatedMember as repeated:
+        raise BadCall(f"arguments name {repeated.name!r} twice; send it once") from None
     except (ValueError, RecursionError):
         raise BadCall("arguments are not JSON that can be read") from None
-
-
-def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    members = dict(pairs)
-    if len(members) < len(pairs):
-        names = [name for name, _ in pairs]
-        repeated = next(name for name in names if names.count(name) > 1)
-        raise BadCall(f"arguments name {repeated[:LONGEST_NAME]!r} twice; send it once")
-    return members
 
 
 def _decode_leniently(arguments: bytes) -> object:

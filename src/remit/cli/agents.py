@@ -7,6 +7,7 @@ import typer
 
 from remit.admin.agents import check_agent, get_agent
 from remit.app.installation import open_installation
+from remit.cli.changes import making
 from remit.cli.output import ConfigFlag, JsonFlag, TenantFlag, as_rows, print_json, print_table, run
 from remit.cli.remote import KeyFlag, UrlFlag, reach, segment
 from remit.cli.remote_values import agent_of
@@ -108,7 +109,11 @@ def list_agents(
 async def _create(
     settings: Settings, agent_id: str, type_name: str, role: str | None, epic: str | None
 ) -> Agent:
-    async with open_installation(settings, author="") as installation:
+    asked = {"id": agent_id, "type": type_name, "role": role, "epic": epic}
+    async with (
+        open_installation(settings, author="") as installation,
+        making(installation, "agents.create", asked),
+    ):
         agent = check_agent(
             agent_id,
             tenant=installation.tenant.name,
@@ -125,7 +130,12 @@ async def _create(
 async def _change(
     settings: Settings, agent_id: str, type_name: str | None, role: str | None, epic: str | None
 ) -> Agent:
-    async with open_installation(settings, author="") as installation:
+    given = {"type": type_name, "role": role, "epic": epic}
+    asked = {name: value or None for name, value in given.items() if value is not None}
+    async with (
+        open_installation(settings, author="") as installation,
+        making(installation, "agents.change", {"id": agent_id, **asked}),
+    ):
         old = await get_agent(installation.agents, installation.tenant.name, agent_id)
         agent = check_agent(
             agent_id,

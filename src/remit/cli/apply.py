@@ -13,6 +13,7 @@ from remit.admin.declaration import Loaded, load_declaration
 from remit.admin.plans import Plan, difference_between
 from remit.admin.revisions import apply_file, standing_of
 from remit.app.installation import open_state
+from remit.cli.changes import making, operator
 from remit.cli.output import ConfigFlag, JsonFlag, TenantFlag, counted, print_json, run
 from remit.cli.remote import KeyFlag, Remote, UrlFlag, reach
 from remit.cli.remote_values import difference_of
@@ -39,7 +40,7 @@ def apply(
     key: KeyFlag = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Make FILE the declaration that counts, for every gateway on this database within seconds.
+    """Make FILE the declaration in force, in every gateway on this database within 2 s.
 
     Shows what changes, and who gains or loses which tool. A file that is wrong changes nothing.
     Exit status 1 if it is refused.
@@ -112,16 +113,21 @@ async def _apply(
                 conflict = "would be refused: others wrote newer revisions; see --replace"
             number = standing.number + (not standing.is_latest)
             return Plan(revision=number, is_written=False, difference=difference, conflict=conflict)
+        why = reason or f"from {Path(loaded.file).name}"
         try:
-            written = await apply_file(
-                store,
-                tenant,
-                loaded,
-                author="cli",
-                reason=reason or f"from {Path(loaded.file).name}",
-                now=datetime.now(UTC),
-                replace=replace,
-            )
+            async with making(
+                state, "declaration.apply", {"name": "declaration"}, reason=why
+            ) as progress:
+                written = await apply_file(
+                    store,
+                    tenant,
+                    loaded,
+                    author=operator(),
+                    reason=why,
+                    now=datetime.now(UTC),
+                    replace=replace,
+                )
+                progress.revision = written.number
         except Conflict as error:
             return Plan(
                 revision=standing.number,

@@ -14,6 +14,7 @@ import typer
 
 from remit.admin.audit_rows import Form, audit_entry, exported, report_entry
 from remit.app.installation import Installation, open_installation, record_seal
+from remit.cli.changes import operator
 from remit.cli.exporting import open_sink
 from remit.cli.output import (
     EXIT_NO,
@@ -77,6 +78,10 @@ TextFlag = Annotated[
     str | None, typer.Option("--text", help="Part of tool, server, caller, arguments or error.")
 ]
 
+ChangesFlag = Annotated[
+    bool, typer.Option("--changes", help="Also what administrators changed, whatever is asked.")
+]
+
 
 @audit_app.command()
 def search(
@@ -91,6 +96,7 @@ def search(
     since: SinceFlag = None,
     until: UntilFlag = None,
     text: TextFlag = None,
+    changes: ChangesFlag = False,
     limit: Annotated[int, typer.Option("--limit", min=1, max=100_000, help="Rows.")] = 100,
     config: ConfigFlag = None,
     tenant: TenantFlag = None,
@@ -98,7 +104,10 @@ def search(
     key: KeyFlag = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Show calls, newest first: one row each, refused ones too."""
+    """Show calls, newest first: one row each, refused ones too.
+
+    What administrators changed is found by caller, server, tool or text, and with --changes.
+    """
     query = AuditQuery(
         tenant="",
         principal=principal,
@@ -111,10 +120,12 @@ def search(
         since=_utc(since),
         until=_utc(until),
         text=text,
+        changes=changes or any((principal, server, tool, text)),
         limit=limit,
     )
     if (remote := reach(url, key, tenant)) is not None:
-        events = [event_of(one) for one in remote.all_items("/audit", limit, **_filters(query))]
+        asked = {**_filters(query), "changes": query.changes}
+        events = [event_of(one) for one in remote.all_items("/audit", limit, **asked)]
     else:
         events = run(lambda: _search(Settings.read(config, tenant=tenant), query))
     _print(events, as_json=as_json)
@@ -253,7 +264,7 @@ def tail(
     key: KeyFlag = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Show the last calls, oldest first."""
+    """Show the last calls and changes, oldest first."""
     settings = Settings.read(config, tenant=tenant)
     try:
         if (remote := reach(url, key, tenant)) is not None:
@@ -337,7 +348,7 @@ async def _pruned(settings: Settings) -> tuple[Retention, Cut | None]:
         retention = installation.policy.declaration.audit.retention
         async with _open_beside(installation) as audit:
             tenant, now = installation.tenant.name, datetime.now(UTC)
-            return retention, await audit.prune(tenant, retention, author="cli", now=now)
+            return retention, await audit.prune(tenant, retention, author=operator(), now=now)
 
 
 async def _tail(settings: Settings, lines: int, *, follow: bool, as_json: bool) -> None:

@@ -9,6 +9,7 @@ from mcp.shared.inbound import encode_header_value
 
 from remit.app.gateway import open_gateway
 from remit.calls.ids import new_id
+from remit.cli.changes import operator
 from remit.cli.output import EXIT_NO, EXIT_USAGE, ConfigFlag, TenantFlag, fail, print_json, run
 from remit.cli.remote import KeyFlag, Remote, UrlFlag, reach
 from remit.cli.servers import print_absent, settle
@@ -91,7 +92,7 @@ def _asked(
 async def _called(
     settings: Settings, subject: str, tool: str, arguments: str
 ) -> tuple[OutcomeKind, dict[str, object]]:
-    async with open_gateway(settings, author="cli") as gateway:
+    async with open_gateway(settings, author=operator()) as gateway:
         principal = await find_subject(gateway.installation, subject)
         await settle(gateway)
         request = Call(

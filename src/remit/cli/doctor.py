@@ -55,7 +55,7 @@ def doctor(
     key: KeyFlag = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Look at servers, declaration, database, record, files, disk and port, and say what to do.
+    """Look at servers, declaration, database, record, files and port: what to do?
 
     Each server is started or connected to, and left again; nothing is changed. Exit status 1 when
     something is wrong, 3 when the database cannot be used, 0 with warnings alone.

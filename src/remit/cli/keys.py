@@ -7,9 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from remit.admin.agents import get_agent
+from remit.admin.agents import get_agent, registered
 from remit.admin.keys import MadeKey, check_purpose, make_key, parse_expiry, rotate_key
 from remit.app.installation import open_installation
+from remit.cli.changes import making
 from remit.cli.output import (
     EXIT_USAGE,
     ConfigFlag,
@@ -74,6 +75,14 @@ def create(
         str | None,
         typer.Option("--agent", metavar="ID", help="The agent that its bearer is."),
     ] = None,
+    act_for: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--act-for",
+            metavar="ID",
+            help="An agent that its bearer may act for, beside what it is; repeatable.",
+        ),
+    ] = None,
     admin: Annotated[
         bool, typer.Option("--admin", help="For administration, such as /readyz; calls no tool.")
     ] = False,
@@ -87,6 +96,7 @@ def create(
     """Make a key and show it, once: only its hash is kept.
 
     Say what it is for: --role and --user-role (alone or together), --service, --agent or --admin.
+    Beside any of them, --act-for names agents that it may act for.
     """
     purpose = _Purpose(
         role=role,
@@ -94,6 +104,7 @@ def create(
         service=service,
         queries=tuple(queries or ()),
         agent=agent,
+        act_for=tuple(act_for or ()),
         admin=admin,
     )
     purpose.check()
@@ -159,16 +170,21 @@ def list_keys(
 @keys_app.command()
 def revoke(
     name: NameArgument,
+    *,
     config: ConfigFlag = None,
     tenant: TenantFlag = None,
     url: UrlFlag = None,
     key: KeyFlag = None,
+    as_json: JsonFlag = False,
 ) -> None:
     """End a key; a running gateway refuses it within 2 seconds."""
     if (remote := reach(url, key, tenant)) is not None:
         ended = key_of(remote.send("DELETE", f"/keys/{segment(name)}").json())
     else:
         ended = run(lambda: _revoke(Settings.read(config, tenant=tenant), name))
+    if as_json:
+        print_json(_entry(ended))
+        return
     typer.echo(
         f"key {ended.name!r} ({ended.id}) is revoked; a running gateway refuses it within 2 s"
     )
@@ -183,11 +199,16 @@ class _Purpose:
     service: bool
     queries: Sequence[str]
     agent: str | None
+    act_for: Sequence[str]
     admin: bool
 
     def to_json(self) -> dict[str, object]:
         """Return the body that asks a gateway for such a key."""
         return asdict(self)
+
+    def told(self) -> dict[str, object]:
+        """Return what was said of it, for the record."""
+        return {name: value for name, value in asdict(self).items() if value}
 
     def check(self) -> None:
         """Leave with status 2 when the flags do not go together."""
@@ -198,6 +219,7 @@ class _Purpose:
                 service=self.service,
                 queries=self.queries,
                 agent=self.agent,
+                act_for=self.act_for,
                 admin=self.admin,
             )
         except BadCall as bad:
@@ -218,20 +240,23 @@ def _show(made: MadeKey, as_json: bool) -> None:
 
 async def _create(settings: Settings, name: str, purpose: _Purpose, expires: str | None) -> MadeKey:
     now = datetime.now(UTC)
-    async with open_installation(settings, author="") as installation:
-        agent = purpose.agent
+    asked = {"name": name, **purpose.told(), **({"expires": expires} if expires else {})}
+    async with (
+        open_installation(settings, author="") as installation,
+        making(installation, "keys.create", asked),
+    ):
+        agents, tenant = installation.agents, installation.tenant.name
         return await make_key(
             installation.keys,
             name,
-            tenant=installation.tenant.name,
+            tenant=tenant,
             now=now,
             role=purpose.role,
             user_role=purpose.user_role,
             service=purpose.service,
             queries=purpose.queries,
-            agent=await get_agent(installation.agents, installation.tenant.name, agent)
-            if agent
-            else None,
+            agent=await get_agent(agents, tenant, purpose.agent) if purpose.agent else None,
+            act_for=await registered(agents, tenant, purpose.act_for),
             admin=purpose.admin,
             expires=parse_expiry(expires, now) if expires is not None else None,
             roles=installation.policy.declaration.roles,
@@ -239,7 +264,10 @@ async def _create(settings: Settings, name: str, purpose: _Purpose, expires: str
 
 
 async def _rotate(settings: Settings, name: str, overlap: float) -> MadeKey:
-    async with open_installation(settings, author="") as installation:
+    async with (
+        open_installation(settings, author="") as installation,
+        making(installation, "keys.rotate", {"name": name, "overlap": overlap}),
+    ):
         return await rotate_key(
             installation.keys,
             name,
@@ -255,7 +283,10 @@ async def _all(settings: Settings) -> list[Key]:
 
 
 async def _revoke(settings: Settings, name: str) -> Key:
-    async with open_installation(settings, author="") as installation:
+    async with (
+        open_installation(settings, author="") as installation,
+        making(installation, "keys.revoke", {"name": name}),
+    ):
         return await installation.keys.revoke(installation.tenant.name, name, datetime.now(UTC))
 
 
@@ -269,6 +300,7 @@ def _entry(key: Key) -> dict[str, object]:
         "service": key.service,
         "queries": list(key.queries),
         "agent": key.agent or None,
+        "act_for": list(key.act_for),
         "admin": key.admin,
         "state": key.state_at(datetime.now(UTC)),
         "created": _shown(key.created),
@@ -285,6 +317,7 @@ def _purpose_of(key: Key) -> str:
         *(["service"] if key.service else []),
         *(f"query {query}" for query in key.queries),
         *([f"agent {key.agent}"] if key.agent else []),
+        *(f"acting for {agent}" for agent in key.act_for),
         *(["administration"] if key.admin else []),
     ]
     return ", ".join(parts)

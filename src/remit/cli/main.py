@@ -12,56 +12,131 @@ import structlog
 import typer
 
 from remit.calls.current import add_current
-from remit.cli.agents import agents_app
-from remit.cli.apply import apply
-from remit.cli.audit import audit_app
-from remit.cli.call import call
-from remit.cli.check import check
-from remit.cli.demo.command import demo
-from remit.cli.doctor import doctor
-from remit.cli.explain import explain, who_can
-from remit.cli.init import init
-from remit.cli.keys import keys_app
+from remit.cli.deferred import Deferred, DeferredCommands
 from remit.cli.library_log import LibraryLog
-from remit.cli.revisions import export, revisions, rollback
-from remit.cli.serve import serve
-from remit.cli.stdio import stdio
-from remit.cli.tenants import tenants_app
-from remit.cli.test import policy_test
-from remit.cli.token import token_app
-from remit.cli.tools import tools
-from remit.cli.users import users_app
-from remit.cli.worker import COMMAND as WORKER
-from remit.cli.worker import serve_worker
 
-app = typer.Typer(
-    name="remit",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
-START: Final = "Begin and serve"
+BEGIN: Final = "Begin and serve"
 ASK: Final = "Ask and try"
 DECLARATION: Final = "Change the declaration"
 CALLERS: Final = "Tenants and callers"
 RECORD: Final = "What happened"
+WORKER: Final = "serve-worker"
 
-for panel, commands in {
-    START: (demo, init, serve, stdio),
-    ASK: (check, tools, call, explain, doctor),
-    DECLARATION: (apply, revisions, rollback, export),
-}.items():
-    for command in commands:
-        app.command(rich_help_panel=panel)(command)
-app.command("who-can", rich_help_panel=ASK)(who_can)
-app.command("test", rich_help_panel=ASK)(policy_test)
-app.command(WORKER, hidden=True)(serve_worker)
-app.add_typer(tenants_app, name="tenants", rich_help_panel=CALLERS)
-app.add_typer(keys_app, name="keys", rich_help_panel=CALLERS)
-app.add_typer(agents_app, name="agents", rich_help_panel=CALLERS)
-app.add_typer(users_app, name="users", rich_help_panel=CALLERS)
-app.add_typer(token_app, name="token", rich_help_panel=CALLERS)
-app.add_typer(audit_app, name="audit", rich_help_panel=RECORD)
+
+class Commands(DeferredCommands):
+    """What `remit` can do."""
+
+    table = tuple(
+        Deferred(name=name, place=f"remit.cli.{place}", panel=panel, summary=summary)
+        for name, place, panel, summary in (
+            (
+                "demo",
+                "demo.command:demo",
+                BEGIN,
+                "See one caller allowed, another refused, and why, on a scratch repository.",
+            ),
+            (
+                "init",
+                "init:init",
+                BEGIN,
+                "Write the declaration: a first one to start from, or what other programs have.",
+            ),
+            ("serve", "serve:serve", BEGIN, "Serve MCP at /mcp and /mcp/{server} until Ctrl-C."),
+            (
+                "stdio",
+                "stdio:stdio",
+                BEGIN,
+                "Serve one caller over stdio, for clients that start their servers themselves.",
+            ),
+            (
+                "check",
+                "check:check",
+                ASK,
+                "Say everything that is wrong or suspicious in the declaration.",
+            ),
+            (
+                "tools",
+                "tools:tools",
+                ASK,
+                "Show the tools that a caller sees, and what their list costs a model in tokens.",
+            ),
+            (
+                "call",
+                "call:call",
+                ASK,
+                "Call a tool as a caller would: checked, bounded and recorded.",
+            ),
+            (
+                "explain",
+                "explain:explain",
+                ASK,
+                "Say whether a caller may call a tool, and what every layer says.",
+            ),
+            (
+                "who-can",
+                "explain:who_can",
+                ASK,
+                "Show every role, key, agent, user role and agent type that can call a tool.",
+            ),
+            (
+                "test",
+                "test:policy_test",
+                ASK,
+                "Run policy tests: files of cases {as, tool, args, expect: allow|deny, rule}.",
+            ),
+            (
+                "doctor",
+                "doctor:doctor",
+                ASK,
+                "Look at servers, declaration, database, record, files and port: what to do?",
+            ),
+            (
+                "apply",
+                "apply:apply",
+                DECLARATION,
+                "Make FILE the declaration in force, in every gateway on this database within 2 s.",
+            ),
+            (
+                "revisions",
+                "revisions:revisions",
+                DECLARATION,
+                "Show the declaration's history, newest first, or one revision of it.",
+            ),
+            (
+                "rollback",
+                "revisions:rollback",
+                DECLARATION,
+                "Make what revision N says the current revision again, as a new one.",
+            ),
+            (
+                "export",
+                "revisions:export",
+                DECLARATION,
+                "Write the current declaration, or that of revision N, as YAML that `apply` takes.",
+            ),
+            ("tenants", "tenants:tenants_app", CALLERS, "Make and list tenants."),
+            ("keys", "keys:keys_app", CALLERS, "Make, list, rotate and revoke API keys."),
+            ("agents", "agents:agents_app", CALLERS, "Register, change and list agents."),
+            ("users", "users:users_app", CALLERS, "Keep users out, and let them in again."),
+            ("token", "token:token_app", CALLERS, "Make tokens for development, on this machine."),
+            (
+                "audit",
+                "audit:audit_app",
+                RECORD,
+                "Search, follow, export, verify and prune the record of calls.",
+            ),
+            (WORKER, "worker:serve_worker", None, "Serve until the supervisor ends, or says so."),
+        )
+    )
+
+
+app = typer.Typer(
+    name="remit",
+    cls=Commands,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
 
 
 LOG_FORMATS: Final = ("json", "text")

@@ -30,6 +30,7 @@ def key_of(shown: Json) -> Key:
         service=shown["service"],
         queries=tuple(shown["queries"]),
         agent=shown["agent"] or "",
+        act_for=tuple(shown["act_for"]),
         admin=shown["admin"],
         created=_moment(shown["created"]),
         expires=_maybe(shown["expires"]),

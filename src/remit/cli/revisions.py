@@ -1,7 +1,8 @@
 """`remit revisions`, `rollback` and `export`: the history of the declaration (R18)."""
 
+import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -12,6 +13,7 @@ from remit.admin.changes import DocumentChange, document_changes
 from remit.admin.revisions import as_yaml, roll_back
 from remit.admin.secret_files import write_secret
 from remit.app.installation import open_state
+from remit.cli.changes import making, operator
 from remit.cli.output import (
     ConfigFlag,
     JsonFlag,
@@ -114,14 +116,19 @@ def export(
     tenant: TenantFlag = None,
     url: UrlFlag = None,
     key: KeyFlag = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="As JSON, which `apply` takes, too.")
+    ] = False,
 ) -> None:
     """Write the current declaration, or that of revision N, as YAML that `apply` takes."""
     settings = Settings.read(config, tenant=tenant)
     if (remote := reach(url, key, tenant)) is not None:
-        query = {"format": "yaml", "revision": number}
-        text = remote.send("GET", "/declaration", query=query).text
+        query = {"format": "json" if as_json else "yaml", "revision": number}
+        reply = remote.send("GET", "/declaration", query=query)
+        text = _as_json(reply.json()) if as_json else reply.text
     else:
-        text = as_yaml(run(lambda: _one(settings, number)).document)
+        document = run(lambda: _one(settings, number)).document
+        text = _as_json(document) if as_json else as_yaml(document)
     if output is None:
         typer.echo(text, nl=False)
         return
@@ -169,15 +176,25 @@ def _asked(remote: Remote, number: int) -> tuple[Revision, Sequence[DocumentChan
 
 
 async def _roll_back(settings: Settings, number: int, reason: str) -> Revision:
-    async with open_state(settings) as state:
-        return await roll_back(
+    why = reason or f"rollback to revision {number}"
+    async with (
+        open_state(settings) as state,
+        making(state, "revisions.rollback", {"name": f"revision {number}"}, reason=why) as progress,
+    ):
+        written = await roll_back(
             Revisions(state.database),
             state.tenant.name,
             number,
-            author="cli",
-            reason=reason or f"rollback to revision {number}",
+            author=operator(),
+            reason=why,
             now=datetime.now(UTC),
         )
+        progress.revision = written.number
+        return written
+
+
+def _as_json(document: Mapping[str, object]) -> str:
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
 def _entry(revision: Revision) -> dict[str, object]:

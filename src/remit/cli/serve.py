@@ -13,6 +13,7 @@ from remit.admin.keys import ADMIN_KEY_NAME, make_key
 from remit.admin.secret_files import write_secret
 from remit.app.gateway import open_gateway
 from remit.app.installation import Installation, open_installation
+from remit.cli.changes import making
 from remit.cli.output import ConfigFlag, run
 from remit.cli.serving import (
     bind,
@@ -115,14 +116,15 @@ async def _make_admin_key(installation: Installation) -> None:
     if any(key.admin for key in keys):
         return
     try:
-        made = await make_key(
-            installation.keys,
-            ADMIN_KEY_NAME,
-            tenant=DEFAULT_TENANT,
-            now=datetime.now(UTC),
-            admin=True,
-            roles={},
-        )
+        async with making(installation, "keys.create", {"name": ADMIN_KEY_NAME, "admin": True}):
+            made = await make_key(
+                installation.keys,
+                ADMIN_KEY_NAME,
+                tenant=DEFAULT_TENANT,
+                now=datetime.now(UTC),
+                admin=True,
+                roles={},
+            )
     except Conflict:  # another gateway on this database starts for the first time, too
         return
     path = installation.settings.state / "admin.key"

@@ -8,6 +8,7 @@ import typer
 
 from remit.admin.tenants import make_tenant
 from remit.app.installation import open_state
+from remit.cli.changes import making
 from remit.cli.output import ConfigFlag, JsonFlag, as_rows, print_json, print_table, run
 from remit.model.tenants import Tenant
 from remit.settings import Settings
@@ -45,7 +46,7 @@ def list_tenants(config: ConfigFlag = None, as_json: JsonFlag = False) -> None:
 
 
 async def _create(settings: Settings, name: str) -> Tenant:
-    async with open_state(settings) as state:
+    async with open_state(settings) as state, making(state, "tenants.create", {"name": name}):
         return await make_tenant(Tenants(state.database), name, now=datetime.now(UTC))
 
 

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from remit.app.installation import open_installation
+from remit.cli.changes import making
 from remit.cli.output import (
     EXIT_USAGE,
     ConfigFlag,
@@ -19,6 +20,7 @@ from remit.cli.output import (
     run,
 )
 from remit.cli.remote import KeyFlag, UrlFlag, reach, segment
+from remit.errors import Conflict
 from remit.identity.claims import is_name
 from remit.settings import Settings
 
@@ -32,35 +34,46 @@ NameArgument = Annotated[
 @users_app.command()
 def disable(
     name: NameArgument,
+    *,
     config: ConfigFlag = None,
     tenant: TenantFlag = None,
     url: UrlFlag = None,
     key: KeyFlag = None,
+    as_json: JsonFlag = False,
 ) -> None:
     """Refuse a user's tokens, whoever issued them; in force within 2 seconds."""
     if not is_name(name):
         fail(f"{name[:80]!r} can be no user's name", EXIT_USAGE)
     if (remote := reach(url, key, tenant)) is not None:
-        remote.send("POST", f"/users/{segment(name)}/disable")
+        shown = remote.send("POST", f"/users/{segment(name)}/disable").json()
+        since = datetime.fromisoformat(shown["disabled"])
     else:
-        run(lambda: _disable(Settings.read(config, tenant=tenant), name))
-    typer.echo(f"user {name!r} is disabled; a running gateway refuses it within 2 s")
+        since = run(lambda: _disable(Settings.read(config, tenant=tenant), name))
+    if as_json:
+        print_json(_entry(name, since))
+    else:
+        typer.echo(f"user {name!r} is disabled; a running gateway refuses it within 2 s")
 
 
 @users_app.command()
 def enable(
     name: NameArgument,
+    *,
     config: ConfigFlag = None,
     tenant: TenantFlag = None,
     url: UrlFlag = None,
     key: KeyFlag = None,
+    as_json: JsonFlag = False,
 ) -> None:
     """Accept a disabled user's tokens again."""
     if (remote := reach(url, key, tenant)) is not None:
         remote.send("POST", f"/users/{segment(name)}/enable")
-    elif not run(lambda: _enable(Settings.read(config, tenant=tenant), name)):
-        fail(f"user {name!r} is not disabled")
-    typer.echo(f"user {name!r} is enabled")
+    else:
+        run(lambda: _enable(Settings.read(config, tenant=tenant), name))
+    if as_json:
+        print_json(_entry(name, None))
+    else:
+        typer.echo(f"user {name!r} is enabled")
 
 
 @users_app.command("list")
@@ -77,10 +90,7 @@ def list_users(
         found = {one["name"]: datetime.fromisoformat(one["disabled"]) for one in shown}
     else:
         found = run(lambda: _all(Settings.read(config, tenant=tenant)))
-    entries: list[dict[str, object]] = [
-        {"name": name, "disabled": since.isoformat(timespec="seconds")}
-        for name, since in found.items()
-    ]
+    entries = [_entry(name, since) for name, since in found.items()]
     if as_json:
         print_json(entries)
         return
@@ -88,16 +98,30 @@ def list_users(
     print_table(columns, as_rows(entries, columns), empty="no user is disabled")
 
 
-async def _disable(settings: Settings, name: str) -> None:
-    async with open_installation(settings, author="") as installation:
-        await installation.users.disable(installation.tenant.name, name, datetime.now(UTC))
+async def _disable(settings: Settings, name: str) -> datetime:
+    async with (
+        open_installation(settings, author="") as installation,
+        making(installation, "users.disable", {"name": name}),
+    ):
+        users, tenant, now = installation.users, installation.tenant.name, datetime.now(UTC)
+        await users.disable(tenant, name, now)
+        return (await users.all_disabled(tenant)).get(name, now)
 
 
-async def _enable(settings: Settings, name: str) -> bool:
-    async with open_installation(settings, author="") as installation:
-        return await installation.users.enable(installation.tenant.name, name)
+async def _enable(settings: Settings, name: str) -> None:
+    async with (
+        open_installation(settings, author="") as installation,
+        making(installation, "users.enable", {"name": name}),
+    ):
+        if not await installation.users.enable(installation.tenant.name, name):
+            raise Conflict(f"user {name[:80]!r} is not disabled")
 
 
 async def _all(settings: Settings) -> Mapping[str, datetime]:
     async with open_installation(settings, author="") as installation:
         return await installation.users.all_disabled(installation.tenant.name)
+
+
+def _entry(name: str, since: datetime | None) -> dict[str, object]:
+    shown = None if since is None else since.isoformat(timespec="seconds")
+    return {"name": name, "disabled": shown}

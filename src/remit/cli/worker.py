@@ -26,6 +26,7 @@ from remit.settings import Settings
 log = structlog.get_logger(__name__)
 
 COMMAND: Final = "serve-worker"
+"""The name by which `remit.cli.main` knows it."""
 
 SERVES: Final = b"+"
 """What a worker says to its supervisor once callers can reach it."""

@@ -2,8 +2,9 @@
 
     401 → resource_metadata → authorization server → token for this endpoint → the same request
 
-Every endpoint is a resource of its own (MCP 2026-07-28, authorization). Whether a server or tenant
-of that name exists is not looked at: the answer would tell.
+Every endpoint is a resource of its own (MCP 2026-07-28, authorization). Whether a server of that
+name exists is not looked at: the answer would tell. A tenant's UUID is looked up, since its callers
+have to find its issuers; one that no tenant has is answered as a tenant's that declares none.
 """
 
 import re
@@ -31,6 +32,7 @@ Every OpenID provider knows it, and refuses what it does not know.
 _ROOT: Final = "/mcp"
 _NAME: Final = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}"
 _ENDPOINT: Final = re.compile(rf"/mcp(?:/{_NAME}){{0,2}}")
+_TENANT: Final = re.compile(r"/mcp/([0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12})(?:/|\Z)")
 
 
 class ProtectedResources:
@@ -40,11 +42,14 @@ class ProtectedResources:
     there then, and challenges name none.
 
     Args:
-        issuers: Those that are declared now.
+        issuers: Returns those whose tokens may open the endpoints of the tenant of that UUID,
+            or the ones that name no tenant, the best address first.
         addresses: How we are called from outside.
     """
 
-    def __init__(self, issuers: Callable[[], Sequence[JwtIssuer]], addresses: Addresses) -> None:
+    def __init__(
+        self, issuers: Callable[[str | None], Sequence[JwtIssuer]], addresses: Addresses
+    ) -> None:
         self._issuers = issuers
         self._addresses = addresses
 
@@ -58,13 +63,13 @@ class ProtectedResources:
         Raises:
             HttpRefusal: There is none (404).
         """
-        servers = self._authorization_servers()
         endpoint = self._endpoint_below(path.removeprefix(WELL_KNOWN).removesuffix("/"))
-        if not servers or endpoint is None:
+        servers = () if endpoint is None else self._authorization_servers(endpoint)
+        if endpoint is None or not servers:
             raise HttpRefusal(404, "no such metadata; an issuer is declared in identity.jwt")
         document: dict[str, object] = {
             "resource": self._addresses.base(exchange) + endpoint,
-            "authorization_servers": [issuer.issuer for issuer in servers],
+            "authorization_servers": list(dict.fromkeys(each.issuer for each in servers)),
             "bearer_methods_supported": ["header"],
             "resource_name": "remit",
         }
@@ -81,10 +86,10 @@ class ProtectedResources:
 
     def _challenge(self, exchange: Exchange, refusal: NotAdmitted) -> bytes:
         parts = [f'error="{refusal.error}"'] if refusal.error else []
-        servers = self._authorization_servers()
+        path = exchange.path.removesuffix("/")
+        endpoint = path if _ENDPOINT.fullmatch(path) else _ROOT
+        servers = self._authorization_servers(endpoint)
         if servers:
-            path = exchange.path.removesuffix("/")
-            endpoint = path if _ENDPOINT.fullmatch(path) else _ROOT
             metadata = f"{self._addresses.base(exchange)}{WELL_KNOWN}{endpoint}"
             parts.append(f'resource_metadata="{metadata}"')
         scopes = refusal.scopes or _scopes(servers)
@@ -101,8 +106,10 @@ class ProtectedResources:
         path = path.removeprefix(self._addresses.public_path())
         return path if _ENDPOINT.fullmatch(path) else None
 
-    def _authorization_servers(self) -> Sequence[JwtIssuer]:
-        return [i for i in self._issuers() if i.issuer.startswith(("https://", "http://"))]
+    def _authorization_servers(self, endpoint: str) -> Sequence[JwtIssuer]:
+        found = _TENANT.match(endpoint)
+        issuers = self._issuers(found[1].lower() if found else None)
+        return [each for each in issuers if each.issuer.startswith(("https://", "http://"))]
 
 
 def _scopes(servers: Sequence[JwtIssuer]) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ are audiences as well, without being declared: `aud: …/mcp/git` opens `/mcp/gi
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, cast
 
 from remit.identity.tokens import CredentialRefused
@@ -15,6 +15,8 @@ from remit.identity.tokens import CredentialRefused
 _NAME: Final = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}"
 _ENDPOINT: Final = re.compile(rf"https?://[^/?#\s]+(?:/[^?#\s]*?)??(/mcp(?:/{_NAME}){{0,2}})")
 """The address of an endpoint, and the path by which we know it."""
+
+_TENANT: Final = re.compile(r"/mcp/([0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12})(?:/|\Z)")
 
 _ROOT: Final = "/mcp"
 
@@ -33,6 +35,24 @@ def endpoints_of(claim: object, declared: Sequence[str]) -> tuple[str, ...]:
     if not opened:
         raise CredentialRefused("meant for another audience")
     return () if _ROOT in opened else tuple(sorted(opened))
+
+
+def in_tenant(endpoints: Sequence[str], is_own: Callable[[str], bool]) -> tuple[str, ...]:
+    """Return those *endpoints* that a caller of one tenant may enter; empty for all of them.
+
+    Args:
+        endpoints: As `endpoints_of` gives them.
+        is_own: Whether a UUID is that of the caller's tenant.
+
+    Raises:
+        CredentialRefused: All of them are another tenant's, so that another entry of the same
+            issuer may be the one that is meant.
+    """
+    named = {path: _TENANT.match(path) for path in endpoints}
+    own = tuple(path for path, found in named.items() if found is None or is_own(found[1]))
+    if endpoints and not own:
+        raise CredentialRefused("meant for an endpoint of another tenant")
+    return own
 
 
 def _opened(audience: str, declared: Sequence[str]) -> Iterator[str]:

@@ -3,13 +3,13 @@
 import hashlib
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Final, Protocol
 
 import anyio
 import structlog
 
-from remit.errors import StorageUnavailable, Unauthenticated
+from remit.errors import Unauthenticated
 from remit.identity.api_keys import KeyText, hash_secret, is_secret, parse_key_text
 from remit.identity.jwt import TenantNames, VerifiedToken
 from remit.identity.tokens import LONGEST_TOKEN, CredentialRefused, looks_like_token
@@ -22,9 +22,6 @@ log = structlog.get_logger(__name__)
 MOST_VERIFIED: Final = 4096
 """Verified credentials kept in memory; beyond it the memory starts anew."""
 
-TOUCH_EVERY: Final = timedelta(minutes=1)
-"""How exact `last used` is."""
-
 _NOBODY: Final = hash_secret("nobody")
 _REFUSAL: Final = "this credential does not hold: unknown, wrong, expired or revoked"
 """All that a caller is told; the reason goes to the debug log, beside a hash."""
@@ -35,10 +32,6 @@ class KeyStore(Protocol):
 
     async def find(self, key_id: str) -> Key | None:
         """Return the key with that public id, revoked or not."""
-        ...
-
-    async def touch(self, key_id: str, now: datetime) -> None:
-        """Note that the key was used."""
         ...
 
 
@@ -92,6 +85,7 @@ class Authenticator:
         users: UserStore | None = None,
         tokens: TokenVerifier | None = None,
         tenants: TenantNames | None = None,
+        note_use: Callable[[str], None] = lambda _: None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         """Remember nobody yet.
@@ -102,6 +96,7 @@ class Authenticator:
             users: Which users are disabled; without it none is.
             tokens: What verifies tokens; without it none holds.
             tenants: Which tenants are served; without it, that of every key.
+            note_use: Takes the id of a key that was used, and waits for nothing.
             now: The time, aware UTC.
         """
         self._keys = keys
@@ -109,10 +104,10 @@ class Authenticator:
         self._users = users
         self._tokens = tokens
         self._tenants = tenants
+        self._note_use = note_use
         self._now = now
         self._generation = 0
         self._verified: dict[bytes, tuple[Key | VerifiedToken, Principal]] = {}
-        self._touched: dict[str, datetime] = {}
         self._forgot = 0
         self._forgotten = anyio.Event()
 
@@ -147,7 +142,7 @@ class Authenticator:
             log.debug("credential refused", reason=str(refused), hash=digest.hex()[:12])
             raise Unauthenticated(_REFUSAL) from None
         if isinstance(held, Key):
-            await self._touch(held, self._now())
+            self._note_use(held.id)
         return principal
 
     async def _held(self, credential: str, digest: bytes) -> tuple[Key | VerifiedToken, Principal]:
@@ -199,16 +194,6 @@ class Authenticator:
             raise CredentialRefused("a key of an agent that does not exist")
         return key, principal_of(key, agent)
 
-    async def _touch(self, key: Key, now: datetime) -> None:
-        last = self._touched.get(key.id)
-        if last is not None and now - last < TOUCH_EVERY:
-            return
-        self._touched[key.id] = now
-        try:
-            await self._keys.touch(key.id, now)
-        except StorageUnavailable as error:  # no reason to refuse a key that holds
-            log.warning("use of a key cannot be noted", key=key.name, error=str(error))
-
 
 def principal_of(key: Key, agent: Agent | None = None) -> Principal:
     """Return the principal that the bearer of *key* is.
@@ -220,7 +205,8 @@ def principal_of(key: Key, agent: Agent | None = None) -> Principal:
     """
     if key.agent:
         nobody = Principal(kind=PrincipalKind.AGENT, name=key.agent, tenant=key.tenant)
-        return replace(agent.principal if agent else nobody, expires=_end_of(key))
+        held = nobody if agent is None else replace(agent.principal, act_for=key.act_for)
+        return replace(held, expires=_end_of(key))
     return Principal(
         kind=PrincipalKind.KEY,
         name=key.name,
@@ -229,6 +215,7 @@ def principal_of(key: Key, agent: Agent | None = None) -> Principal:
         user_roles=key.user_roles,
         service=key.service,
         queries=key.queries,
+        act_for=key.act_for,
         admin=key.admin,
         expires=_end_of(key),
     )

@@ -16,7 +16,7 @@ import structlog
 from joserfc.jwk import Key, OctKey
 
 from remit.errors import InsufficientScope
-from remit.identity.audiences import endpoints_of
+from remit.identity.audiences import endpoints_of, in_tenant
 from remit.identity.claims import principal_from, scopes_of
 from remit.identity.jwks import REFRESH_EVERY, Keys, KeySource, VerificationKey
 from remit.identity.jwks_fetch import FileKeys, UrlKeys
@@ -193,10 +193,8 @@ class JwtVerifier:
             raise CredentialRefused("an algorithm that the issuer may not use")
         endpoints = endpoints_of(token.claims.get("aud"), issuer.audience)
         ends = _check_times(token.claims, self._now(), issuer.leeway)
-        principal = replace(
-            self._in_its_tenant(principal_from(token.claims, issuer, ends), issuer),
-            endpoints=endpoints,
-        )
+        user = self._in_its_tenant(principal_from(token.claims, issuer, ends), issuer)
+        principal = replace(user, endpoints=self._in_reach(user.tenant, endpoints))
         keys = await trusted.source.known()
         if not is_signed(token, _candidates(keys, token), trusted.algorithms):
             newer = await trusted.source.renewed(keys)
@@ -214,6 +212,12 @@ class JwtVerifier:
         if tenant is None or issuer.tenant not in ("", tenant):
             raise CredentialRefused("for a tenant that is unknown, or none of the issuer's")
         return principal if tenant == named else replace(principal, tenant=tenant)
+
+    def _in_reach(self, tenant: str, endpoints: Sequence[str]) -> tuple[str, ...]:
+        names = self._tenants
+        if names is None:
+            return tuple(endpoints)
+        return in_tenant(endpoints, lambda uuid: names.name_of(uuid) == tenant)
 
     def _count(self) -> None:
         self.generation += 1

@@ -18,6 +18,7 @@ from joserfc.jws import JWSRegistry
 from joserfc.util import urlsafe_b64decode
 
 from remit.errors import Unauthenticated
+from remit.model.members import members_once
 
 LONGEST_TOKEN: Final = 16 * 1024
 """Characters beyond which a text is not read as a token."""
@@ -111,17 +112,10 @@ def read_object(text: bytes) -> Mapping[str, object]:
         ValueError: It is none.
         RecursionError: It is nested too deeply.
     """
-    value: object = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
+    value: object = json.loads(text, object_pairs_hook=members_once, parse_constant=_no_number)
     if not isinstance(value, dict):
         raise ValueError("not a JSON object")  # noqa: TRY004 - one error for every misspelling
     return cast("Mapping[str, object]", value)
-
-
-def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    members = dict(pairs)
-    if len(members) != len(pairs):
-        raise ValueError("a member is there twice")
-    return members
 
 
 def _no_number(_name: str) -> NoReturn:

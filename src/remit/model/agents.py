@@ -36,7 +36,14 @@ class Agent:
 
 
 def may_act_for(principal: Principal, agent: Agent) -> bool:
-    """Whether *principal* is the agent itself, or a SUPERVISOR of its tenant (R26)."""
-    if principal.kind is not PrincipalKind.AGENT or principal.tenant != agent.tenant:
+    """Whether *principal* is the agent itself, or may act for it (R26).
+
+    A SUPERVISOR may for every agent of its tenant, a key for those that its scope names.
+    """
+    if principal.tenant != agent.tenant:
+        return False
+    if agent.id in principal.act_for:
+        return True
+    if principal.kind is not PrincipalKind.AGENT:
         return False
     return principal.name == agent.id or principal.agent_type is AgentType.SUPERVISOR

@@ -90,6 +90,7 @@ class AuditQuery:
 
     Attributes:
         text: Searched in request id, tool, server, principal, arguments and error text (R14).
+        changes: Also changes that administrators made, beside calls.
         before: Only rows with an event id below this one (paging).
     """
 
@@ -104,5 +105,6 @@ class AuditQuery:
     since: datetime | None = None
     until: datetime | None = None
     text: str | None = None
+    changes: bool = True
     limit: int = 100
     before: str | None = None

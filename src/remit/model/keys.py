@@ -23,6 +23,7 @@ class Key:
         service: Whether its bearer is the three-tool caller of the `data` server (S2.2).
         queries: Approved queries a service key is limited to; empty for no limit (S2.28).
         agent: The agent that its bearer is, or empty; that agent's type and role then count.
+        act_for: Agents that its bearer may act for, beside whatever it is itself (R26).
         admin: Whether its bearer administers the tenant.
         expires: Aware UTC, or None for never.
         revoked: When its end was ordered for, aware UTC, or None; a replaced key may have a
@@ -38,6 +39,7 @@ class Key:
     service: bool = False
     queries: tuple[str, ...] = ()
     agent: str = ""
+    act_for: tuple[str, ...] = ()
     admin: bool = False
     created: datetime
     expires: datetime | None = None

@@ -65,6 +65,8 @@ class Principal:
         servers: What its token says of servers, or None where it says nothing.
         service: Whether it is a service key, the three-tool caller of the `data` server (S2.2).
         queries: Approved queries that a service key is limited to; empty for no limit (S2.28).
+        act_for: Agents of its tenant that the scope of its key names (R26). That opens no
+            tool: acting for another is worth what both may (R9).
         issuer: Who vouches for it; empty for our own keys.
         admin: Whether it administers the tenant. Administering never grants use (R12).
         expires: When its credential ends, aware UTC, or None.
@@ -82,6 +84,7 @@ class Principal:
     servers: ServerPolicy | None = None
     service: bool = False
     queries: tuple[str, ...] = ()
+    act_for: tuple[str, ...] = ()
     issuer: str = ""
     admin: bool = False
     expires: datetime | None = None

@@ -1,7 +1,7 @@
 """Counters that tell a running gateway that another process changed something (R17)."""
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Final, Literal
 
 from sqlalchemy import select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -13,6 +13,8 @@ from remit.storage.tables import epochs
 
 Topic = Literal["keys", "revisions", "tenants"]
 """What a counter counts the changes of."""
+
+_RESTART: Final = "restart:"
 
 
 class Epochs:
@@ -28,14 +30,32 @@ class Epochs:
             rows = (await connection.execute(query)).all()
         return {(row.tenant, row.topic): row.value for row in rows}
 
+    async def count_restart(self, tenant: str, server: str) -> int:
+        """Let every gateway restart a server; returns how often that was asked for by now.
+
+        Raises:
+            StorageUnavailable: The others cannot be told.
+        """
+        async with self._database.writing() as connection:
+            return await _count(connection, tenant, f"{_RESTART}{server}")
+
+
+def restarted_server(topic: str) -> str:
+    """Return the server whose restarts are counted under *topic*; empty for other topics."""
+    return topic.removeprefix(_RESTART) if topic.startswith(_RESTART) else ""
+
 
 async def bump(connection: AsyncConnection, tenant: str, topic: Topic) -> None:
     """Count a change, in the transaction that makes it; PostgreSQL tells of it at its commit."""
+    await _count(connection, tenant, topic)
+
+
+async def _count(connection: AsyncConnection, tenant: str, topic: str) -> int:
     statement = insert(connection, epochs).values(tenant=tenant, topic=topic, value=1)
-    await connection.execute(
-        statement.on_conflict_do_update(
-            index_elements=["tenant", "topic"], set_={"value": epochs.c.value + 1}
-        )
-    )
+    counted = statement.on_conflict_do_update(
+        index_elements=["tenant", "topic"], set_={"value": epochs.c.value + 1}
+    ).returning(epochs.c.value)
+    value = (await connection.execute(counted)).scalar_one()
     if connection.dialect.name == "postgresql":
         await connection.execute(text(f"NOTIFY {CHANNEL}"))
+    return value

@@ -8,9 +8,10 @@ from itertools import chain
 from operator import attrgetter
 from typing import Any, Final
 
+import structlog
 from sqlalchemy import (
     ColumnElement,
-    Row,
+    RowMapping,
     Select,
     and_,
     exists,
@@ -19,17 +20,22 @@ from sqlalchemy import (
     literal,
     or_,
     select,
+    type_coerce,
 )
 from sqlalchemy.engine import Dialect
 from sqlalchemy.exc import StatementError
 from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.types import NullType
 
 from remit.errors import BadCall
-from remit.model.events import ENDS, AuditEvent, AuditQuery, EventKind
+from remit.model.events import ADMINISTRATION, ENDS, AuditEvent, AuditQuery, EventKind
 from remit.storage.chain import FIELDS, Head, canonical_time, heads_of, row_hash, save_heads
+from remit.storage.damaged import is_sound, mended
 from remit.storage.dialects import take_turn
 from remit.storage.tables import JsonText, StorableText, audit_events
 from remit.storage.texts import storable, storable_json
+
+log = structlog.get_logger(__name__)
 
 _COLUMNS: Final = [audit_events.c[name] for name in FIELDS]
 _INSERTED: Final = (*FIELDS, "link", "hash")
@@ -177,12 +183,12 @@ async def find_calls(connection: AsyncConnection, query: AuditQuery) -> Sequence
         BadCall: `before` is no event id.
     """
     statement = (
-        select(*_COLUMNS)
+        select(audit_events.c.seq, *_COLUMNS)
         .where(audit_events.c.tenant == query.tenant, _is_last_of_call(), *_conditions(query))
         .order_by(audit_events.c.id.desc())
         .limit(query.limit)
     )
-    return [_event(row) for row in (await connection.execute(statement)).all()]
+    return [event for _, event in await _events(connection, statement)]
 
 
 async def events_after(
@@ -195,13 +201,42 @@ async def events_after(
         .order_by(audit_events.c.seq)
         .limit(limit)
     )
-    return [(row.seq, _event(row)) for row in (await connection.execute(statement)).all()]
+    return await _events(connection, statement)
+
+
+async def _events(
+    connection: AsyncConnection, statement: Select[Any]
+) -> Sequence[tuple[int, AuditEvent]]:
+    """Return the rows of a query, by their numbers, also those that another hand changed."""
+    try:
+        rows = [
+            (row["seq"], _fields(row)) for row in (await connection.execute(statement)).mappings()
+        ]
+        if all(is_sound(values) for _, values in rows):
+            return [(seq, _event(values)) for seq, values in rows]
+    except (ValueError, TypeError):
+        log.debug("rows cannot be read as they are")  # SQLite stores anything in any column
+    columns = [
+        column if connection.dialect.name != "sqlite" else type_coerce(column, NullType())
+        for column in _COLUMNS
+    ]
+    raw = statement.with_only_columns(
+        audit_events.c.seq,
+        *(column.label(name) for name, column in zip(FIELDS, columns, strict=True)),
+    )
+    found = (await connection.execute(raw)).mappings()
+    return [(row["seq"], mended(row["seq"], _fields(row))) for row in found]
+
+
+def _fields(row: RowMapping) -> dict[str, Any]:
+    return {name: row[name] for name in FIELDS}
 
 
 def _is_last_of_call() -> ColumnElement[bool]:
     later = audit_events.alias("later")
     return or_(
-        audit_events.c.kind.in_(ENDS),
+        # whatever is no beginning and no attempt, also a kind that another hand wrote
+        audit_events.c.kind.not_in((EventKind.INVOKED, EventKind.ATTEMPTED)),
         and_(
             audit_events.c.kind == EventKind.INVOKED,
             ~exists().where(
@@ -226,6 +261,8 @@ def _conditions(query: AuditQuery) -> Sequence[ColumnElement[bool]]:
         conditions.append(columns.time >= query.since)
     if query.until is not None:
         conditions.append(columns.time < query.until)
+    if not query.changes:
+        conditions.append(columns.server != ADMINISTRATION)
     if query.text is not None:
         conditions.append(_mentions(query.text))
     if query.before is not None:
@@ -251,7 +288,6 @@ def _event_id(given: str) -> str:
         raise BadCall(f"{given!r} is no event id") from None
 
 
-def _event(row: Row[Any]) -> AuditEvent:
-    values: dict[str, Any] = {name: getattr(row, name) for name in FIELDS}
-    values["kind"] = EventKind(row.kind)
+def _event(values: dict[str, Any]) -> AuditEvent:
+    values["kind"] = EventKind(values["kind"])
     return AuditEvent(**values)

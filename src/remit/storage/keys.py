@@ -1,11 +1,11 @@
 """API keys as rows: a hash, never a secret."""
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Row, insert, or_, select, update
+from sqlalchemy import Row, bindparam, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from remit.errors import Conflict, NotFound
@@ -106,11 +106,21 @@ class Keys:
             await bump(connection, tenant, "keys")
         return key
 
-    async def touch(self, key_id: str, now: datetime) -> None:
-        """Note that the key was used; tells nobody, since it changes nothing for anyone."""
-        statement = update(api_keys).where(api_keys.c.id == key_id).values(last_used=now)
+    async def touch(self, uses: Mapping[str, datetime]) -> None:
+        """Keep when each of these keys, by id, was used, unless a later use is kept.
+
+        Tells nobody, since it changes nothing for anyone.
+        """
+        used, last = bindparam("used", type_=api_keys.c.last_used.type), api_keys.c.last_used
+        statement = (
+            update(api_keys)
+            .where(api_keys.c.id == bindparam("key_id"), or_(last.is_(None), last < used))
+            .values(last_used=used)
+        )
+        # in one order, so that two gateways never wait for one another
+        rows = [{"key_id": key_id, "used": uses[key_id]} for key_id in sorted(uses)]
         async with self._database.writing() as connection:
-            await connection.execute(statement)
+            await connection.execute(statement, rows)
 
 
 def _values(key: Key) -> dict[str, object]:
@@ -124,6 +134,7 @@ def _values(key: Key) -> dict[str, object]:
         "service": key.service,
         "queries": list(key.queries),
         "agent": key.agent,
+        "act_for": list(key.act_for),
         "admin": key.admin,
         "created": key.created,
         "expires": key.expires,
@@ -143,6 +154,7 @@ def _key(row: Row[Any]) -> Key:
         service=row.service,
         queries=tuple(row.queries),
         agent=row.agent,
+        act_for=tuple(row.act_for),
         admin=row.admin,
         created=row.created,
         expires=row.expires,

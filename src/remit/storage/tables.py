@@ -133,6 +133,7 @@ api_keys = Table(
     Column("service", Boolean, nullable=False),
     Column("queries", JSON, nullable=False),
     Column("agent", StorableText, nullable=False),
+    Column("act_for", JSON, nullable=False),
     Column("admin", Boolean, nullable=False),
     Column("created", UtcTime, nullable=False),
     Column("expires", UtcTime),

@@ -1,15 +1,18 @@
 """Tenants as rows; what belongs to one carries its name."""
 
 from collections.abc import Sequence
+from typing import Final
 
-from sqlalchemy import insert, select
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy import func, insert, select
 
 from remit.errors import Conflict
 from remit.model.tenants import Tenant
 from remit.storage.database import Database
+from remit.storage.dialects import take_turn
 from remit.storage.epochs import bump
 from remit.storage.tables import tenants
+
+_ONE_AT_A_TIME: Final = 0x74656E616E74  # any number that every remit agrees on: "tenant"
 
 
 class Tenants:
@@ -22,15 +25,20 @@ class Tenants:
         """Store a new tenant.
 
         Raises:
-            Conflict: A tenant of that name exists.
+            Conflict: A tenant of that name exists, in whatever case its letters are.
         """
         row = {"name": tenant.name, "uuid": tenant.uuid, "created": tenant.created}
-        try:
-            async with self._database.writing() as connection:
-                await connection.execute(insert(tenants).values(row))
-                await bump(connection, tenant.name, "tenants")
-        except IntegrityError:
-            raise Conflict(f"a tenant {tenant.name!r} exists already") from None
+        names = select(tenants.c.name)
+        alike = names.where(func.lower(tenants.c.name) == tenant.name.lower())
+        async with self._database.writing() as connection:
+            await take_turn(connection, _ONE_AT_A_TIME)
+            for taken in (await connection.execute(alike)).scalars():
+                raise Conflict(
+                    f"a tenant {taken!r} exists already;"
+                    " choose a name that differs in more than letter case"
+                )
+            await connection.execute(insert(tenants).values(row))
+            await bump(connection, tenant.name, "tenants")
 
     async def all_tenants(self) -> Sequence[Tenant]:
         """Return every tenant, oldest first; `default` is always there."""

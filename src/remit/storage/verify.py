@@ -107,14 +107,14 @@ async def _rows_of(
     query = chained_rows(tenant, after=after)
     try:
         return (await connection.execute(query.limit(PAGE))).all(), None
-    except ValueError:
+    except (ValueError, TypeError):
         rows: list[Row[Any]] = []
     while True:
         name = query.with_only_columns(audit_events.c.seq, audit_events.c.id).limit(1)
         seq, event = (await connection.execute(name)).one()
         try:
             rows += (await connection.execute(query.limit(1))).all()
-        except ValueError:
+        except (ValueError, TypeError):
             text = f"row {seq} (event {event}) was changed: it holds what cannot be read"
             return rows, Break(kind="changed", link=0, seq=seq, id=str(event), message=text)
         query = chained_rows(tenant, after=seq)

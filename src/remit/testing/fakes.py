@@ -9,7 +9,7 @@ import msgspec
 
 from remit.errors import AuditUnavailable, BadCall, Conflict, NotFound, Outdated
 from remit.model.agents import Agent
-from remit.model.events import ENDS, AuditEvent, AuditQuery, EventKind
+from remit.model.events import ADMINISTRATION, ENDS, AuditEvent, AuditQuery, EventKind
 from remit.model.keys import Key
 from remit.model.principals import DEFAULT_TENANT
 from remit.model.retention import Cut, Retention
@@ -148,6 +148,8 @@ def _matches(event: AuditEvent, query: AuditQuery) -> bool:
     wanted = {name: getattr(query, name) for name in exact}
     if any(value not in (None, getattr(event, name)) for name, value in wanted.items()):
         return False
+    if not query.changes and event.server == ADMINISTRATION:
+        return False
     if query.role is not None and query.role not in event.role.split(","):
         return False
     if query.since is not None and event.time < query.since:
@@ -224,10 +226,12 @@ class InMemoryKeys:
         self._keys |= {old.id: replace(old, revoked=end), new.id: new}
         return new
 
-    async def touch(self, key_id: str, now: datetime) -> None:
-        """Note that the key was used."""
-        if key_id in self._keys:
-            self._keys[key_id] = replace(self._keys[key_id], last_used=now)
+    async def touch(self, uses: Mapping[str, datetime]) -> None:
+        """Keep when each of these keys, by id, was used, unless a later use is kept."""
+        for key_id in uses.keys() & self._keys.keys():
+            key, used = self._keys[key_id], uses[key_id]
+            if key.last_used is None or key.last_used < used:
+                self._keys[key_id] = replace(key, last_used=used)
 
     def _in_use(self, tenant: str, name: str) -> Key | None:
         return next(
@@ -290,8 +294,12 @@ class InMemoryTenants:
         Raises:
             Conflict: A tenant of that name exists.
         """
-        if any(tenant.name == known.name for known in self._tenants):
-            raise Conflict(f"a tenant {tenant.name!r} exists already")
+        for known in self._tenants:
+            if tenant.name.lower() == known.name.lower():
+                raise Conflict(
+                    f"a tenant {known.name!r} exists already;"
+                    " choose a name that differs in more than letter case"
+                )
         self._tenants.append(tenant)
 
     async def all_tenants(self) -> Sequence[Tenant]:

@@ -130,7 +130,7 @@ class Running:
         return self.keys[role]
 
     def audit(self, *arguments: str) -> list[dict[str, Any]]:
-        """Return `remit audit search --json`, newest first."""
+        """Return the calls that `remit audit search --json` shows, newest first."""
         return json.loads(self.remit("audit", "search", "--limit", "1000", "--json", *arguments))
 
     def servers(self) -> dict[str, dict[str, Any]]:

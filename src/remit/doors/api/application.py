@@ -4,6 +4,7 @@ bytes ──▶ edge: host and origin, credential, size and kind of the body ─
                               each route asks for its caller by a rule (access.py) ─┘
 """
 
+import json
 from collections.abc import Sequence
 from typing import Any, Final, cast
 
@@ -48,6 +49,7 @@ from remit.doors.guard import Guard
 from remit.doors.oauth import ProtectedResources
 from remit.doors.refusals import Refusals
 from remit.errors import RemitError
+from remit.model.members import RepeatedMember, members_once
 
 log = structlog.get_logger(__name__)
 
@@ -238,6 +240,7 @@ class _Edge:
         body = await exchange.body()
         if body and exchange.method in _WITH_BODY:
             _need_json(exchange)
+            _refuse_repeats(body)
         return body
 
 
@@ -245,6 +248,24 @@ def _need_json(exchange: Exchange) -> None:
     kind = exchange.headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
     if kind not in _JSON_KINDS:
         raise HttpRefusal(415, "send application/json", [(b"accept", b"application/json")])
+
+
+def _refuse_repeats(body: bytes) -> None:
+    """Refuse an object with two members of one name: whoever sent it may mean the other one.
+
+    What is no JSON at all is told by what reads it for the route.
+
+    Raises:
+        HttpRefusal: There is one, at any depth.
+    """
+    try:
+        json.loads(body, object_pairs_hook=members_once)
+    except RepeatedMember as repeated:
+        raise HttpRefusal(
+            400, f"the body names {repeated.name!r} twice in one object; send it once"
+        ) from None
+    except (ValueError, RecursionError):
+        return
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

@@ -130,7 +130,9 @@ class Filters:
         }
         self._since, self._until = since, until
 
-    def query(self, tenant: str, *, limit: int = 100, before: str | None = None) -> AuditQuery:
+    def query(
+        self, tenant: str, *, limit: int = 100, before: str | None = None, changes: bool = True
+    ) -> AuditQuery:
         """Return the question that they ask of the rows of *tenant*."""
         return AuditQuery(
             tenant=tenant,
@@ -138,6 +140,7 @@ class Filters:
             until=self._until,
             limit=limit,
             before=before,
+            changes=changes,
             **self._given,
         )
 
@@ -147,11 +150,16 @@ Given = Annotated[Filters, Depends()]
 
 @router.get("/audit", operation_id="audit.search")
 async def search(
-    by: ByAdministrator, filters: Given, limit: Limit = 100, cursor: Cursor = None
+    by: ByAdministrator,
+    filters: Given,
+    *,
+    changes: Annotated[bool, Query(description="Also changes, beside calls.")] = True,
+    limit: Limit = 100,
+    cursor: Cursor = None,
 ) -> Page[RowShape]:
     """Show calls and changes, newest first: one row each, refused ones too."""
     before = position(cursor, of="audit")
-    query = filters.query(by.tenant.key, limit=limit + 1, before=before)
+    query = filters.query(by.tenant.key, limit=limit + 1, before=before, changes=changes)
     events = await by.services.audit.search(query)
     page, more = events[:limit], len(events) > limit
     return Page(

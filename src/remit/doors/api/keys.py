@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from remit.admin.agents import get_agent
+from remit.admin.agents import get_agent, registered
 from remit.admin.keys import LONGEST_OVERLAP, MadeKey, make_key, parse_expiry, rotate_key
 from remit.doors.api.access import Administrator, ByAdministrator, Reason
 from remit.doors.api.paging import Cursor, Limit, Page, cut
@@ -34,6 +34,7 @@ class KeyShape(BaseModel):
     service: bool
     queries: list[str] = Field(description="Queries that a service key is limited to.")
     agent: str | None = Field(description="The agent that its bearer is.")
+    act_for: list[str] = Field(description="Agents that its bearer may act for.")
     admin: bool
     created: datetime
     expires: datetime | None
@@ -52,6 +53,7 @@ class KeyShape(BaseModel):
             service=key.service,
             queries=list(key.queries),
             agent=key.agent or None,
+            act_for=list(key.act_for),
             admin=key.admin,
             created=key.created,
             expires=key.expires,
@@ -72,7 +74,10 @@ class MadeKeyShape(KeyShape):
 
 
 class NewKey(BaseModel):
-    """What a key is for: `role` and `user_role` (alone or together), or one of the others."""
+    """What a key is for: `role` and `user_role` (alone or together), or one of the others.
+
+    `act_for` goes beside any of them.
+    """
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -82,6 +87,9 @@ class NewKey(BaseModel):
     service: bool = False
     queries: list[str] = Field(default=[], max_length=100)
     agent: str | None = None
+    act_for: list[str] = Field(
+        default=[], max_length=100, description="Ids of agents that its bearer may act for."
+    )
     admin: bool = False
     expires: str | None = Field(
         default=None, description="A span such as `30d` or `12h`, or an ISO 8601 time."
@@ -120,6 +128,7 @@ async def create_key(by: ByAdministrator, new: NewKey, reason: Reason = "") -> M
             service=new.service,
             queries=new.queries,
             agent=agent,
+            act_for=await registered(services.agents, tenant.key, new.act_for),
             admin=new.admin,
             expires=parse_expiry(new.expires, now) if new.expires is not None else None,
             roles=tenant.policy.declaration.roles,

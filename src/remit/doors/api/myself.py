@@ -25,6 +25,7 @@ class PrincipalShape(BaseModel):
     agent_type: str | None
     groups: list[str]
     service: bool
+    act_for: list[str] = Field(description="Agents that it may act for by its key.")
     admin: bool = Field(description="Whether it administers the tenant, which grants no use.")
     expires: datetime | None
 
@@ -39,6 +40,7 @@ class PrincipalShape(BaseModel):
             agent_type=principal.agent_type.value if principal.agent_type else None,
             groups=list(principal.groups),
             service=principal.service,
+            act_for=list(principal.act_for),
             admin=principal.admin,
             expires=principal.expires,
         )

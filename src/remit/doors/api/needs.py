@@ -88,14 +88,6 @@ class Servers(Protocol):
         """
         ...
 
-    def restart(self, name: str) -> None:
-        """Connect to a server anew.
-
-        Raises:
-            NotFound: There is none of that name.
-        """
-        ...
-
 
 class Lists(Protocol):
     """What callers of a tenant see."""
@@ -153,6 +145,14 @@ class Tenant(Protocol):
 
     async def follow(self) -> bool:
         """Put the latest revision in force."""
+        ...
+
+    async def restart(self, name: str, /) -> None:
+        """Connect to a server anew, in every gateway over the store.
+
+        Raises:
+            StorageUnavailable: The others cannot be told, so nothing is restarted.
+        """
         ...
 
 

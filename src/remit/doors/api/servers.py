@@ -194,11 +194,11 @@ async def try_server(by: ByAdministrator, name: str) -> TrialShape:
 async def restart_server(by: ByAdministrator, name: str, reason: Reason = "") -> ServerShape:
     """Connect to a server anew; calls under way may end on the old connection.
 
-    Other gateways on the same database keep theirs.
+    So does every other worker and gateway on the same database, within 2 seconds.
     """
     shown_server(by, name)
     async with by.making(reason, name=name):
-        by.tenant.servers.restart(name)
+        await by.tenant.restart(name)
     return shown_server(by, name)
 
 

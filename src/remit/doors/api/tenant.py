@@ -1,6 +1,6 @@
 """A tenant of a running gateway, as the API sees it."""
 
-from collections.abc import Collection
+from collections.abc import Awaitable, Callable, Collection
 
 from remit.admin.authority import Authority
 from remit.admin.revisions import Follower
@@ -22,6 +22,7 @@ class GatewayTenant:
         lists: Lists,
         directory: Directory,
         follower: Follower,
+        restart: Callable[[str], Awaitable[None]],
     ) -> None:
         self.key = key
         self.id = id
@@ -30,6 +31,11 @@ class GatewayTenant:
         self.lists = lists
         self._directory = directory
         self.follow = follower.follow
+        self._restart = restart
+
+    async def restart(self, name: str, /) -> None:
+        """Connect to a server anew, in every gateway over the store."""
+        await self._restart(name)
 
     def authority(self) -> Authority:
         """Return what answers who can call what, from what is in force now."""

@@ -21,9 +21,11 @@ from remit.upstreams.wire import Malformed, members
 
 CANNOT: Final = "the caller did not say that it can be asked this"
 NOBODY: Final = "the caller takes no questions: it accepts no text/event-stream, or has no session"
+LEFT: Final = "the caller has left"
 TOO_MANY: Final = "too many questions are open; try again later"
 
-_TELLTALES: Final = (b'"progressToken"', LOG_LEVEL_META_KEY.encode())
+_PROGRESS: Final = b'"progressToken"'
+_LEVEL: Final = LOG_LEVEL_META_KEY.encode()
 
 Say = Callable[[bytes], Awaitable[None]]
 """Sends a whole JSON-RPC message to the caller."""
@@ -48,10 +50,11 @@ class Wishes:
     __slots__ = ("log_level", "progress_token")
 
     def __init__(self, message: Message) -> None:
-        meta = message.param("_meta") or b""
         self.progress_token = b""
         self.log_level = ""
-        if not any(telltale in meta for telltale in _TELLTALES):
+        meta = bytes(message.params.get("_meta", b""))
+        # Nearly every request wants nothing, and is to cost nothing.
+        if _PROGRESS not in meta and _LEVEL not in meta:
             return
         with suppress(Malformed):
             parts = members(meta)
@@ -77,6 +80,7 @@ class Telling:
         questions: Where the answers come in; None where nothing can be asked.
         level: The level that the session was set to, or empty.
         is_modern: Whether the request stands alone.
+        on_question: Called before the first question is asked.
     """
 
     def __init__(
@@ -89,8 +93,10 @@ class Telling:
         questions: Questions | None = None,
         level: str = "",
         is_modern: bool = False,
+        on_question: Callable[[], None] | None = None,
     ) -> None:
         self._line = line
+        self._on_question = on_question
         self._questions = questions
         self._asked: list[tuple[bytes, Answering]] = []
         self.key: Hashable = self if key is None else key
@@ -119,33 +125,48 @@ class Telling:
         if number is None:
             answer(refusal(TOO_MANY))
             return
+        if self._on_question is not None and not self._asked:
+            self._on_question()
         self._asked.append((number, answer))
         await self._line.send(
             b'{"jsonrpc":"2.0","id":%b,"method":"%b","params":%b}'
             % (number, method.encode(), params)
         )
 
+    def gone(self) -> None:
+        """Refuse what is still asked: whoever could answer has left."""
+        for number, _ in self._asked:
+            if self._questions is not None:
+                self._questions.answered(self.key, number, refusal(LEFT))
+
     def close(self) -> None:
         """Wait for no answer any longer: the request has been answered."""
-        if self._questions is not None:
-            for number, _ in self._asked:
+        for number, _ in self._asked:
+            if self._questions is not None:
                 self._questions.drop(self.key, number)
 
 
 class Turns:
     """Lets one message after the other through, although several tasks send."""
 
+    __slots__ = ("_lock", "is_over")
+
     def __init__(self) -> None:
-        self._lock = anyio.Lock(fast_acquire=True)
+        self._lock: anyio.Lock | None = None  # most requests are answered without a word
         self.is_over = False
 
     async def send(self, send: Say, message: bytes) -> None:
         """Send *message* in its turn, unless that is over."""
+        if self._lock is None:
+            self._lock = anyio.Lock(fast_acquire=True)
         async with self._lock:
             if not self.is_over:
                 await send(message)
 
     async def finish(self) -> None:
         """Let nothing more through."""
+        if self._lock is None:
+            self.is_over = True
+            return
         async with self._lock:
             self.is_over = True

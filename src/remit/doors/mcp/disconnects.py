@@ -1,10 +1,10 @@
 """A caller of the modern era that goes away cancels its call, at almost no cost to the others."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from types import TracebackType
-from typing import Final, Self
+from typing import Any, Final, Self
 
 import anyio
 from anyio.abc import TaskGroup
@@ -34,10 +34,10 @@ class Disconnects:
         """Cancel the block when *gone* returns, which it does when the client has left."""
         return Watching(self, gone)
 
-    def start(self, watcher: "Watching") -> None:
+    def start(self, watch: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Begin to watch a call that takes its time."""
         if self._tasks is not None:
-            self._tasks.start_soon(watcher.run)
+            self._tasks.start_soon(watch)
 
 
 class Watching:
@@ -80,4 +80,4 @@ class Watching:
             self._left = self._task is not None and self._task.cancel()
 
     def _begin(self) -> None:
-        self._owner.start(self)
+        self._owner.start(self.run)

@@ -1,5 +1,6 @@
 """The eras of the handshake over HTTP: sealed sessions, and one stream of changes for each."""
 
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -12,6 +13,7 @@ from remit.doors.mcp.answers import Answer, Stream, error_answer
 from remit.doors.mcp.caller import Caller
 from remit.doors.mcp.changes import Watch
 from remit.doors.mcp.conversation import Telling, Wishes
+from remit.doors.mcp.disconnects import Disconnects
 from remit.doors.mcp.envelope import Fault, Message, decoded
 from remit.doors.mcp.protocol import McpDoor
 from remit.doors.mcp.requests import Request
@@ -29,10 +31,17 @@ REQUEST_CANCELLED: Final = -32800
 class LegacyEra:
     """Answers POST, GET and DELETE of the older eras."""
 
-    def __init__(self, door: McpDoor, sessions: Sessions, unfinished: Unfinished) -> None:
+    def __init__(
+        self,
+        door: McpDoor,
+        sessions: Sessions,
+        unfinished: Unfinished,
+        disconnects: Disconnects,
+    ) -> None:
         self._door = door
         self._sessions = sessions
         self._unfinished = unfinished
+        self._disconnects = disconnects
         self._streams: dict[str, Watch] = {}
 
     async def post(self, request: Request, message: Message) -> None:
@@ -65,6 +74,8 @@ class LegacyEra:
             abilities=Abilities.NONE if session is None else session.abilities,
             questions=None if session is None else self._unfinished.questions,
             level=self._door.log_levels.of(caller.session),
+            # A question may be thought about for long, and its client may leave meanwhile.
+            on_question=lambda: self._disconnects.start(partial(speech.attend, telling.gone)),
         )
         try:
             answer = await self._answer(

@@ -7,7 +7,7 @@ import anyio
 
 from remit.doors.asgi import Exchange, Headers
 from remit.doors.mcp.answers import Stream, on_one_line
-from remit.doors.mcp.changes import Notice
+from remit.doors.mcp.changes import KEEP_ALIVE, Notice
 from remit.doors.mcp.conversation import Turns
 from remit.model.principals import Principal
 
@@ -45,11 +45,7 @@ class Speech:
     def __init__(self, exchange: Exchange) -> None:
         self._exchange = exchange
         self._turns = Turns()
-
-    @property
-    def has_begun(self) -> bool:
-        """Whether there is a stream."""
-        return self._exchange.started
+        self._attending: anyio.CancelScope | None = None
 
     async def send(self, message: bytes) -> None:
         """Send a message before the answer; the first one begins the stream."""
@@ -57,6 +53,8 @@ class Speech:
 
     async def finish(self, message: bytes) -> bool:
         """Send the answer as the stream's end; False when there is no stream."""
+        if self._attending is not None:
+            self._attending.cancel()
         await self._turns.finish()
         if not self._exchange.started:
             return False
@@ -64,10 +62,27 @@ class Speech:
             await self._exchange.end()
         return True
 
+    async def attend(self, gone: Callable[[], None]) -> None:
+        """Show that the stream lives until its end; call *gone* if the client leaves before."""
+        with anyio.CancelScope() as self._attending:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._keep_alive)
+                await self._exchange.gone()
+                tasks.cancel_scope.cancel()
+            gone()
+
+    async def _keep_alive(self) -> None:
+        while True:
+            await anyio.sleep(KEEP_ALIVE)
+            await self._turns.send(self._raw, ALIVE)
+
     async def _part(self, message: bytes) -> None:
         if not self._exchange.started:
             await self._exchange.begin(200, _HEADERS)
-        if not await _send(self._exchange, frame(message)):
+        await self._raw(frame(message))
+
+    async def _raw(self, part: bytes) -> None:
+        if not await _send(self._exchange, part):
             self._turns.is_over = True
 
 

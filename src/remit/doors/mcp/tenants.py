@@ -91,7 +91,7 @@ class TenantDoors:
             uuid=found.uuid,
             door=found.door,
             modern=ModernEra(found.door, found.mirrored, self._disconnects),
-            legacy=LegacyEra(found.door, self._sessions, self._unfinished),
+            legacy=LegacyEra(found.door, self._sessions, self._unfinished, self._disconnects),
         )
         if self._is_stopping:
             found.door.changes.close()

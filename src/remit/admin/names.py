@@ -1,0 +1,75 @@
+"""What keys, agents and tenants may be called: their names are parts of paths and of rows."""
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from remit.errors import BadCall, NotFound
+from remit.model.roles import Role
+
+LONGEST_NAME: Final = 64
+
+_PLAIN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+_UUID: Final = re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
+_STEPS: Final = frozenset({".", ".."})
+"""What a client that tidies a path takes for a step in it, so that no request reaches the name."""
+
+
+def require_key_name(text: str) -> None:
+    """Refuse what does not do as the name of a key.
+
+    Raises:
+        BadCall: The text says what does.
+    """
+    if not is_name(text):
+        raise BadCall(
+            f"a key's name is 1 to {LONGEST_NAME} printable characters, and neither '.' nor '..';"
+            f" not {text[: LONGEST_NAME + 1]!r}"
+        )
+
+
+def require_agent_id(text: str) -> None:
+    """Refuse what does not do as the id of an agent.
+
+    Raises:
+        BadCall: The text says what does.
+    """
+    if not _PLAIN.fullmatch(text):
+        raise BadCall(
+            f"an agent's id is 1 to {LONGEST_NAME} letters, digits, '_', '.' or '-',"
+            f" with a letter or digit first; not {text[:80]!r}"
+        )
+
+
+def require_tenant_name(text: str) -> None:
+    """Refuse what does not do as the name of a tenant; no UUID does, which means a tenant itself.
+
+    Raises:
+        BadCall: The text says what does.
+    """
+    if not _PLAIN.fullmatch(text) or _UUID.fullmatch(text):
+        raise BadCall(
+            f"a tenant's name is 1 to {LONGEST_NAME} of A-Z a-z 0-9 _ . - with a letter or digit"
+            f" first, and no UUID; not {text[:80]!r}"
+        )
+
+
+def is_name(text: str) -> bool:
+    """Whether *text* does as the name of a key or the id of a query."""
+    return (
+        0 < len(text) <= LONGEST_NAME
+        and text.isprintable()
+        and text == text.strip()
+        and text not in _STEPS
+    )
+
+
+def require_role(name: str, roles: Mapping[str, Role]) -> None:
+    """Refuse the name of a role that is not declared.
+
+    Raises:
+        NotFound: The text names those that are.
+    """
+    if name not in roles:
+        known = ", ".join(sorted(roles)) or "none"
+        raise NotFound(f"no role {name!r} is declared; declared roles: {known}")
