@@ -110,7 +110,7 @@ async def test_one_callers_storm_is_ended_and_no_other_caller_minds(ran: Path) -
             with pytest.raises(UpstreamUnavailable, match="code 7"):
                 await call_tool(fleet, "s", "leave", by="ann")
             await eventually(lambda: status_of(fleet, "s").connections == 1)
-        with pytest.raises(UpstreamUnavailable, match="failed 4 times .*code 7") as caught:
+        with pytest.raises(UpstreamUnavailable, match=r"failed 4 times .*code 7") as caught:
             await call_tool(fleet, "s", "t", by="ann")
         assert not caught.value.sent
         assert not caught.value.transient

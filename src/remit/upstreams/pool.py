@@ -1,8 +1,8 @@
 """Connections to one server, one for each caller (R27).
 
 first call ──▶ opening ──▶ open ──▶ idle for long, or the room is needed ──▶ closed
-                  └── failed: those who wait are told, the next call tries again, until it failed too
-                       often: then that caller is refused at once, but for a probe now and then
+                  └── failed: those who wait are told, the next call tries again; after too many
+                      failures that caller is refused at once, but for a probe now and then
 """
 
 import math
