@@ -93,6 +93,20 @@ def test_a_refused_file_leaves_nothing_behind(tmp_path: Path, client: Path) -> N
     assert sorted(path.name for path in tmp_path.iterdir()) == ["broken.json", "client.json"]
 
 
+def test_a_refusal_as_json_has_the_shape_of_check(tmp_path: Path) -> None:
+    file = tmp_path / "client.json"
+    file.write_text('{"theme": "dark"}')
+    done = typer.testing.CliRunner().invoke(
+        app, ["init", "--from", str(file), "--json", "--config", str(tmp_path / "remit.yaml")]
+    )
+
+    (error,) = json.loads(done.stdout)["errors"]
+    assert done.exit_code == 1
+    assert error["code"] == "no-server"
+    assert error["file"] == str(file)
+    assert set(error) == {"code", "message", "file", "line", "remedy"}
+
+
 def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path, client: Path) -> None:
     said = init(tmp_path / "absent", [client], status=3)
 

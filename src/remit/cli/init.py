@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from remit.admin.check import Report
 from remit.admin.imports.gather import Imported, gather
 from remit.admin.imports.notes import Note
 from remit.admin.imports.proposals import Offers, propose
@@ -27,7 +28,7 @@ from remit.cli.output import (
     print_table,
     run,
 )
-from remit.errors import DeclarationError, StartupError
+from remit.errors import DeclarationError, Problem, StartupError
 from remit.model.servers import ServerStatus
 from remit.model.tools import Hints
 from remit.settings import Settings
@@ -67,7 +68,7 @@ def init(
         fail("--connect asks the servers that --from finds: name a file", EXIT_USAGE)
     if not force and path.exists():
         _refuse_existing(path)
-    made = _imported(named, path, connect=connect) if named else _starter()
+    made = _imported(named, path, connect=connect, as_json=as_json) if named else _starter()
     _write(path, made.text, force=force)
     if as_json:
         print_json({"config": str(path), **made.to_json()})
@@ -109,15 +110,11 @@ def _starter() -> _Made:
     return _Made(text=text)
 
 
-def _imported(named: Sequence[Path], path: Path, *, connect: bool) -> _Made:
+def _imported(named: Sequence[Path], path: Path, *, connect: bool, as_json: bool) -> _Made:
     try:
         imported = gather(named)
     except DeclarationError as error:
-        for problem in error.problems:
-            where = f"{problem.file}:{problem.line}" if problem.line else problem.file
-            typer.echo(f"{where}: error: {problem.message} [{problem.code}]", err=True)
-            if problem.remedy:
-                typer.echo(f"    → {problem.remedy}", err=True)
+        _tell(error.problems, as_json=as_json)
         fail(f"nothing was written to {path}")
     known = {server.name: hints_by(server.config) for server in imported.servers}
     offers: dict[str, Mapping[str, Hints]] = {
@@ -129,6 +126,18 @@ def _imported(named: Sequence[Path], path: Path, *, connect: bool) -> _Made:
     proposal = propose(imported.servers, offers)
     notes = [*imported.notes, *asked.notes, *_unknown(imported, proposal.unknown)]
     return _Made(text=document_of(imported, proposal), imported=imported, notes=notes)
+
+
+def _tell(problems: Sequence[Problem], *, as_json: bool) -> None:
+    """Say why files are refused, as `remit check` does."""
+    if as_json:
+        print_json(Report(errors=tuple(problems), warnings=(), roles=0, grants=0).to_json())
+        return
+    for problem in problems:
+        where = f"{problem.file}:{problem.line}" if problem.line else problem.file
+        typer.echo(f"{where}: error: {_plain(problem.message)} [{problem.code}]", err=True)
+        if problem.remedy:
+            typer.echo(f"    → {problem.remedy}", err=True)
 
 
 def _unknown(imported: Imported, names: Sequence[str]) -> list[Note]:

@@ -173,27 +173,26 @@ def _no_server(notebook: Notebook) -> Problem:
 
 def _named(found: Iterable[tuple[Draft, Notebook]]) -> list[Named]:
     """Give each draft its name; one that is there already, alike in everything, is left out."""
-    named: list[Named] = []
+    named: dict[str, Named] = {}
+    alike: dict[str, list[Named]] = {}
     for draft, notebook in found:
         fitting = fit(draft.name)
-        same = next((one for one in named if _is_same(one, fitting, draft)), None)
+        others = alike.setdefault(fitting, [])
+        same = next((one for one in others if _is_same(one.draft, draft)), None)
         if same is not None:
             message = f"is the server of that name in {same.notebook.file}, and is kept once"
             notebook.write("same-server", message, path=draft.path, server=draft.name)
             continue
-        name = distinct(fitting, {one.name for one in named})
+        name = distinct(fitting, named)
         _note_name(draft, name, fitting, notebook)
-        named.append(Named(name=name, draft=draft, notebook=notebook))
-    return named
+        named[name] = Named(name=name, draft=draft, notebook=notebook)
+        others.append(named[name])
+    return list(named.values())
 
 
-def _is_same(one: Named, fitting: str, draft: Draft) -> bool:
-    known = one.draft
-    return (
-        fit(known.name) == fitting
-        and known.entry == draft.entry
-        and (known.only, known.hidden) == (draft.only, draft.hidden)
-    )
+def _is_same(known: Draft, draft: Draft) -> bool:
+    is_open = (known.only, known.hidden) == (draft.only, draft.hidden)
+    return is_open and known.entry == draft.entry
 
 
 def _note_name(draft: Draft, name: str, fitting: str, notebook: Notebook) -> None:
