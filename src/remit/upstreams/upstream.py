@@ -407,6 +407,7 @@ class Upstream:
             transcript=self._transcript,
             signals=signals,
             trust=self._around.trust,
+            warden=self._around.warden,
             is_legacy=is_legacy,
             abilities=way.abilities,
             make_builtin=None if make is None else partial(make, resolved.args),
