@@ -17,6 +17,7 @@ $(BIN)/remit: requirements.lock pyproject.toml
 $(VENV)/.dev: $(BIN)/remit requirements-dev.lock
 	@echo "adding what the tests need (once)"
 	@$(PIP) -r requirements-dev.lock
+	@scripts/node-tools all
 	@touch $@
 
 setup: $(VENV)/.dev            ## everything for development

@@ -29,12 +29,18 @@ def _in_module(path: Path) -> Iterator[LogEvent]:
         assert isinstance(node.func, ast.Attribute)
         level, first, *_ = node.func.attr, *node.args
         if level == "log":
-            levels, first = {"info", "warning"}, node.args[1]
+            levels, first = _levels_in(node.args[0]), node.args[1]
         else:
             levels = {"error" if level == "exception" else level}
         for name in _texts(first, tree):
             for one in levels:
                 yield LogEvent(name, one)
+
+
+def _levels_in(node: ast.expr) -> set[str]:
+    """Return the levels that are named, or those of whoever is passed on."""
+    named = {one.attr.lower() for one in ast.walk(node) if isinstance(one, ast.Attribute)}
+    return named & LEVELS or {"warning", "error"}
 
 
 def _is_logging(called: ast.expr) -> bool:

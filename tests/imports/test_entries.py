@@ -182,46 +182,37 @@ def test_a_bridge_that_does_more_stays_a_program(file: Path, args: list[str]) ->
 
 
 SECRET = "8f3c0a61b2d94e57aa01"
-PLACES: Mapping[str, tuple[dict[str, Any], str, str]] = {
-    "a variable": ({"command": "c", "env": {"WIKI_KEY": SECRET}}, "WIKI_KEY", "env"),
-    "a bare name": ({"command": "c", "env": {"KEY": SECRET}}, "S_KEY", "env"),
-    "by randomness": (
-        {"command": "c", "env": {"X": f"{SECRET}{SECRET}"}},
-        "S_X",
-        "env",
-    ),
-    "a header": ({"url": "https://h.test", "headers": {"X-Api-Key": SECRET}}, "S_X_API_KEY", ""),
+PLACES: Mapping[str, tuple[dict[str, Any], str]] = {
+    "a variable": ({"command": "c", "env": {"WIKI_KEY": SECRET}}, "WIKI_KEY"),
+    "a bare name": ({"command": "c", "env": {"KEY": SECRET}}, "S_KEY"),
+    "by randomness": ({"command": "c", "env": {"X": f"{SECRET}{SECRET}"}}, "S_X"),
+    "a header": ({"url": "https://h.test", "headers": {"X-Api-Key": SECRET}}, "S_X_API_KEY"),
     "a bearer": (
         {"url": "https://h.test", "headers": {"Authorization": f"Bearer {SECRET}"}},
         "S_TOKEN",
-        "",
     ),
-    "a token": ({"url": "https://h.test", "bearerToken": SECRET}, "S_TOKEN", ""),
-    "an option": ({"command": "c", "args": ["--api-key", SECRET]}, "S_API_KEY", "args"),
-    "an option in one": ({"command": "c", "args": [f"--token={SECRET}"]}, "S_TOKEN", "args"),
+    "a token": ({"url": "https://h.test", "bearerToken": SECRET}, "S_TOKEN"),
+    "an option": ({"command": "c", "args": ["--api-key", SECRET]}, "S_API_KEY"),
+    "an option in one": ({"command": "c", "args": [f"--token={SECRET}"]}, "S_TOKEN"),
     "a header in words": (
         {"command": "c", "args": ["--header", f"Authorization: Bearer {SECRET}"]},
         "S_TOKEN",
-        "args",
     ),
-    "a query": ({"url": f"https://h.test/mcp?api_key={SECRET}"}, "S_API_KEY", "url"),
-    "a password": ({"url": f"https://ann:{SECRET}@h.test/mcp"}, "S_PASSWORD", "url"),
-    "a default": (
-        {"command": "c", "env": {"WIKI_KEY": f"${{WIKI_KEY:-{SECRET}}}"}},
-        "WIKI_KEY",
-        "",
+    "a query": ({"url": f"https://h.test/mcp?api_key={SECRET}"}, "S_API_KEY"),
+    "a path": ({"url": f"https://h.test/s/{SECRET}{SECRET}/mcp"}, "S_URL_KEY"),
+    "a path with a UUID": (
+        {"url": f"https://h.test/{SECRET[:8]}-0b1c-4d2e-8f3a-{SECRET[:12]}"},
+        "S_URL_KEY",
     ),
-    "basic": (
-        {"url": "https://h.test", "auth_type": "basic", "auth_value": SECRET},
-        "S_TOKEN",
-        "",
-    ),
+    "a password": ({"url": f"https://ann:{SECRET}@h.test/mcp"}, "S_PASSWORD"),
+    "a default": ({"command": "c", "env": {"WIKI_KEY": f"${{WIKI_KEY:-{SECRET}}}"}}, "WIKI_KEY"),
+    "basic": ({"url": "https://h.test", "auth_type": "basic", "auth_value": SECRET}, "S_TOKEN"),
 }
 
 
 @pytest.mark.parametrize("place", PLACES)
 def test_a_secret_in_clear_becomes_a_variable_and_is_never_said(file: Path, place: str) -> None:
-    entry, variable, _ = PLACES[place]
+    entry, variable = PLACES[place]
 
     found = read(file, {"mcpServers": {"s": entry}})
 
@@ -241,6 +232,7 @@ def test_a_secret_in_clear_becomes_a_variable_and_is_never_said(file: Path, plac
         {"command": "c", "env": {"SSH_KEY": "~/.ssh/id", "A_TOKEN": "${A_TOKEN}"}},
         {"command": "c", "args": ["--keyring", "on", "--max-tokens", "100"]},
         {"url": "https://h.test/mcp?key=${KEY}", "headers": {"X-Team": "core"}},
+        {"url": "https://a1b2c3d4e5f6a7b8c9d0e1f2.example.test/my-quite-long-project-2026-11/mcp"},
     ],
 )
 def test_what_is_no_secret_is_written(file: Path, entry: dict[str, Any]) -> None:

@@ -106,3 +106,26 @@ def test_what_commands_print_is_no_log(tmp_path: Path) -> None:
 
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout) == []
+
+
+async def test_what_libraries_log_has_the_form_of_the_log(tmp_path: Path) -> None:
+    pytest.importorskip("opentelemetry.sdk.trace", reason="needs remit[otel]")
+    pytest.importorskip("opentelemetry.exporter.otlp.proto.http", reason="needs remit[otel]")
+    config = tmp_path / "remit.yaml"
+    config.write_text(json.dumps(document(tmp_path)))
+    environ = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9", "REMIT_LOG_FORMAT": "json"}
+    running = await anyio.to_thread.run_sync(start_gateway, tmp_path, config, environ)
+    try:
+        key = await anyio.to_thread.run_sync(running.key, "developer")
+        async with httpx2.AsyncClient() as http:
+            caller = Caller(http, running.url, key)
+            await caller.until_listed({"tools__work"})
+            await caller.call("tools__work")
+    finally:
+        await anyio.to_thread.run_sync(running.stop)
+
+    lines = [one for one in running.log.read_text().splitlines() if "span" in one]
+    told = [json.loads(one) for one in lines]
+    assert told
+    assert {one["event"] for one in told} == {"a library says"}
+    assert all(one["library"].startswith("opentelemetry") for one in told)

@@ -84,10 +84,11 @@ def test_the_callers_trace_goes_on_to_the_server(
     assert got["tracestate"] == "a=1"
 
 
+@pytest.mark.parametrize("era", ["modern", "legacy"])
 def test_a_server_on_http_gets_the_trace_in_its_headers_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, era: str
 ) -> None:
-    options = FixtureOptions(tools=["work"], count_file=str(tmp_path / "web"))
+    options = FixtureOptions(tools=["work"], count_file=str(tmp_path / "web"), era=era)
     with open_web_fixture(options) as web:
         servers = {"tools": {"url": web.url}}
         with traced(tmp_path, monkeypatch, mcp_servers=servers) as (watched, collector):

@@ -1,12 +1,13 @@
 """T21: prompts, resources, templates and completion, granted or not, over every way there is."""
 
+from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from aiohttp import ClientSession
 from tests.doors.worlds import JsonObject
-from tests.protocol.wikis import PAGE, SHARED, TEMPLATE, WIKI, Asker, asking, open_wikis
+from tests.protocol.wikis import PAGE, SHARED, TEMPLATE, WIKI, Asker, Wikis, asking, open_wikis
 
 from remit.model.servers import Session
 from remit.testing.upstream import executed
@@ -271,3 +272,74 @@ async def test_t21_entries_of_lists_pass_as_they_came_but_for_the_published_name
 
     direct = WIKI["prompts"][0]
     assert greet == direct | {"name": "wiki__greet"}
+
+
+async def test_t21_a_completion_of_a_server_that_completes_nothing_never_reaches_it(
+    tmp_path: Path, http: ClientSession
+) -> None:
+    offers: JsonObject = {"wiki": WIKI, "mirror": {**WIKI, "completes": []}}
+    async with (
+        open_wikis(tmp_path, offers=offers) as wikis,
+        asking(wikis, http, "both", era="modern") as caller,
+    ):
+        params = {
+            "ref": {"type": "ref/prompt", "name": "mirror__greet"},
+            "argument": {"name": "who", "value": "A"},
+        }
+        refused = await caller.ask("completion/complete", params)
+
+    assert refused["error"]["code"] == -32602
+    assert refused["error"]["message"] == "server 'mirror' completes no arguments"
+    assert executed(wikis.counts["mirror"]) == []
+
+
+async def test_t21_what_a_server_calls_public_is_private_to_the_caller(
+    tmp_path: Path, http: ClientSession
+) -> None:
+    result: JsonObject = {
+        "contents": [],
+        "ttlMs": 5,
+        "cacheScope": "public",
+        "resultType": "complete",
+        "x": 1,
+    }
+    page: JsonObject = {"uri": PAGE, "name": "p", "x-fixture": {"result": result}}
+    offers = {"wiki": {"resources": [page]}}
+    async with open_wikis(tmp_path, offers=offers) as wikis:
+        async with asking(wikis, http, "wiki", era="modern") as caller:
+            modern = await caller.ask("resources/read", {"uri": PAGE})
+        async with asking(wikis, http, "wiki", era="legacy") as caller:
+            legacy = await caller.ask("resources/read", {"uri": PAGE})
+
+    assert modern["result"] == result | {"cacheScope": "private"}
+    assert legacy["result"] == {"contents": [], "x": 1}
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("prompts/get", {}),
+        ("prompts/get", {"name": 7}),
+        ("prompts/list", {"cursor": "x"}),
+        ("resources/list", {"cursor": ""}),
+        ("completion/complete", {}),
+        ("completion/complete", {"ref": {"type": "ref/other", "name": "x"}}),
+        ("completion/complete", {"ref": {"type": "ref/prompt", "uri": "x"}}),
+        ("completion/complete", {"ref": [1]}),
+    ],
+)
+async def test_t21_misshapen_requests_are_the_caller_s_fault(
+    wikis_alone: Wikis, http: ClientSession, era: str, method: str, params: JsonObject
+) -> None:
+    async with asking(wikis_alone, http, "wiki", era=era) as caller:
+        answer = await caller.ask(method, params)
+
+    assert answer["error"]["code"] in (-32602, -32020)
+    assert not wikis_alone.world.audit.events
+
+
+@pytest.fixture
+async def wikis_alone(tmp_path: Path) -> AsyncGenerator[Wikis]:
+    async with open_wikis(tmp_path, offers={}) as wikis:
+        yield wikis

@@ -149,6 +149,16 @@ def test_a_server_may_inherit_everything_but_the_gateways_own() -> None:
     assert resolve(config, environ).env == {"ANY": "1"}
 
 
+def test_what_opens_the_collector_is_inherited_by_no_server_and_passed_on_when_named() -> None:
+    name = "OTEL_EXPORTER_OTLP_TRACES_HEADERS"
+    environ = {name: "authorization=s3cr3t", "OTEL_SERVICE_NAME": "ops"}
+    everything = ServerConfig(name="s", command="c", env_inherit="all")
+    named = ServerConfig(name="s", command="c", env_passthrough=(name,))
+
+    assert resolve(everything, environ).env == {"OTEL_SERVICE_NAME": "ops"}
+    assert resolve(named, environ).env == {name: "authorization=s3cr3t"}
+
+
 def test_an_entrys_own_variables_win_over_what_is_passed_on_and_inherited() -> None:
     config = ServerConfig(
         name="s", command="c", env={"PATH": "/own"}, env_passthrough=("PATH", "EXTRA")

@@ -138,3 +138,16 @@ def test_a_wrong_x_mcp_header_drops_the_tool_where_there_are_headers() -> None:
     without = build_offer(_config(), listed)
     assert len(without.tools) == 2
     assert without.routes["good"].call(b'{"region":"eu"}', b"").headers == {}
+
+
+@pytest.mark.parametrize("name", ["prompt:greet", "resource:file:///x"])
+def test_a_tool_that_reads_as_a_prompt_or_a_resource_is_left_out_unless_renamed(name: str) -> None:
+    left_out = build_offer(_config(), [_raw(name), _raw("fine")])
+    renamed = build_offer(_config(tool_names={"plain": name}), [_raw(name)])
+
+    assert [tool.id.name for tool in left_out.tools] == ["fine"]
+    assert left_out.notes == (
+        f"left out tool {name!r}: its name reads as that of a {name.partition(':')[0]}",
+    )
+    assert [tool.id.name for tool in renamed.tools] == ["plain"]
+    assert renamed.routes["plain"].theirs == name

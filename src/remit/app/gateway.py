@@ -7,7 +7,7 @@ Resources open in that order and close in reverse.
 
 import os
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -40,6 +40,7 @@ from remit.storage.epochs import Epochs
 from remit.storage.limits import SlotsInDatabase
 from remit.storage.notices import Notices
 from remit.upstreams.background import open_background
+from remit.upstreams.warden import Warden, open_warden
 
 log = structlog.get_logger(__name__)
 
@@ -54,6 +55,7 @@ class Gateway:
     Attributes:
         home: The tenant that the settings name.
         tenants: All that are served: of `remit serve` every one, of other commands that one.
+        warden: Watches over the child processes of all.
         restarts: Restarts servers here and in every other gateway over the store.
     """
 
@@ -63,6 +65,7 @@ class Gateway:
     tenants: ServedTenants
     restarts: Restarts
     authenticate: Authenticator = field(repr=False)
+    warden: Warden = field(repr=False)
 
     async def reload(self) -> None:
         """Apply the file again and put the latest revision in force; what is wrong is logged.
@@ -113,17 +116,15 @@ async def open_gateway(
         open_installation(
             settings, author=author, replace=replace, as_stored=as_stored
         ) as installation,
-        open_audit(
-            installation.database,
-            settings.state,
-            durability=installation.loaded.declaration.audit.durability,
-            signer=record_seal(settings),
-        ) as audit,
+        _open_record(installation) as audit,
         _open_allowances(installation) as allowances,
         open_tracing(os.environ) as tracer,
+        open_warden() as warden,
         open_background() as tasks,
     ):
-        tenants = ServedTenants(installation, audit, allowances, tasks, _around(tracer))
+        tenants = ServedTenants(
+            installation, audit, allowances, tasks, _around(tracer), warden=warden
+        )
         restarts = Restarts(Epochs(installation.database), tenants)
         await restarts.open()
         home = await tenants.open(installation.tenant, installation.policy)
@@ -138,6 +139,7 @@ async def open_gateway(
             tenants=tenants,
             restarts=restarts,
             authenticate=_authenticator(installation, tenants, tokens, uses.note),
+            warden=warden,
         )
         tasks.start_soon(uses.keep_writing)
         tasks.start_soon(tokens.keep_fresh)
@@ -177,6 +179,16 @@ def _token_verifier(
         folder=settings.config.absolute().parent,
         environ=os.environ,
         tenants=tenants,
+    )
+
+
+def _open_record(installation: Installation) -> AbstractAsyncContextManager[AuditLog]:
+    settings = installation.settings
+    return open_audit(
+        installation.database,
+        settings.state,
+        durability=installation.loaded.declaration.audit.durability,
+        signer=record_seal(settings),
     )
 
 

@@ -18,7 +18,7 @@ BUILD: Final = Measure(
 CALLS: Final = Measure(
     name="remit_calls_total",
     kind="counter",
-    help="Calls of tools that are over, as the record has them.",
+    help="Calls that are over, as the record has them.",
     labels=("tenant", "server", "decision", "outcome", "code"),
 )
 DENIALS: Final = Measure(

@@ -44,6 +44,7 @@ from remit.model.tools import Tool, ToolId
 from remit.storage.seen import SeenTools
 from remit.upstreams.catalogue import Catalogue
 from remit.upstreams.fleet import Fleet, open_fleet
+from remit.upstreams.warden import Warden
 
 log = structlog.get_logger(__name__)
 
@@ -80,6 +81,8 @@ class ServedTenants:
         allowances: Allowances,
         tasks: TaskGroup,
         around: Callable[[Pipeline], Calls],
+        *,
+        warden: Warden,
     ) -> None:
         """Serve nobody yet.
 
@@ -89,12 +92,14 @@ class ServedTenants:
             allowances: Where calls are counted.
             tasks: Owns what runs for a tenant.
             around: Puts spans around a pipeline, or nothing.
+            warden: Watches over child processes.
         """
         self._around = around
         self._installation = installation
         self._audit = audit
         self._allowances = allowances
         self._tasks = tasks
+        self._warden = warden
         self._states = States(session_key(installation.settings.state / "session.key"))
         self._by_name: dict[str, ServedTenant] = {}
         self._names: dict[str, str] = {}
@@ -163,6 +168,7 @@ class ServedTenants:
                 builtins=builtins_in(self._installation.settings.config.absolute().parent),
                 environ=os.environ,
                 unclaimed=unclaimed_package,
+                warden=self._warden,
             ) as fleet,
             anyio.create_task_group() as tasks,
         ):

@@ -24,6 +24,8 @@ log = structlog.get_logger(__name__)
 MASK = "the value"
 """What stands in an error for an argument's value, since the text is recorded too."""
 
+COMPLETE = "completion/complete"
+
 MOST_ERRORS = 5
 
 LONGEST_NAME = 80
@@ -80,6 +82,10 @@ class Validator:
             raise UpstreamUnavailable(
                 f"{tool_id} is not available now: {self._servers.why_absent(tool_id.server)}"
             )
+        if authorized.call.method == COMPLETE:
+            contents = catalogue.contents.get(tool_id.server)
+            if contents is None or not contents.completes:
+                raise BadCall(f"server {tool_id.server!r} completes no arguments")
         if isinstance(tool, Tool):
             self._check(tool, authorized.call.arguments)
         elif tool is not None and authorized.call.method == "prompts/get":

@@ -13,6 +13,7 @@ import typer
 
 from remit.calls.current import add_current
 from remit.cli.deferred import Deferred, DeferredCommands
+from remit.cli.library_log import LibraryLog
 
 BEGIN: Final = "Begin and serve"
 ASK: Final = "Ask and try"
@@ -201,6 +202,7 @@ def main() -> None:
     # A shell without job control starts what runs behind it with Ctrl-C ignored, and SIGTERM too
     # would then end nothing.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    logging.getLogger().addHandler(LibraryLog())
     signal.signal(signal.SIGTERM, _interrupt)
     try:
         status: int | None = app(standalone_mode=False)

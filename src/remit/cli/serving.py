@@ -17,7 +17,7 @@ from remit.doors.server import HttpServer, build_http_server
 from remit.errors import StartupError
 
 GRACE = 5
-"""Seconds that requests under way have to end at a stop."""
+"""Seconds that requests under way have to end at a stop, and the servers as well."""
 
 
 def bind(host: str, port: int, *, shared: bool = False, listens: bool = True) -> socket.socket:
@@ -78,7 +78,12 @@ def build_server(
     """
     loopback = is_loopback(listener.getsockname()[0])
     doors = build_http_doors(gateway, loopback=loopback, place=place)
-    return build_http_server(doors.app, on_stop=doors.stop, grace=GRACE)
+
+    def stop() -> None:
+        gateway.warden.hurry()
+        doors.stop()
+
+    return build_http_server(doors.app, on_stop=stop, grace=GRACE)
 
 
 async def serve_until_cancelled(server: HttpServer, listener: socket.socket) -> None:

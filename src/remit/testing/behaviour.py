@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from remit.testing.contents import QUIRKS, Contents, FixtureContents
 
@@ -37,7 +37,9 @@ class FixtureOptions:
             byte), `error` (a JSON-RPC error), `delay` (seconds), `size` (bytes of text), `exit`
             (ends the process with this code), `environment` (returns the process's environment),
             `stderr` (bytes written there, without a line feed), `silent` (never answers), `adds`
-            (a tool that is there from then on), `raw` (JSON text listed instead of the tool).
+            (a tool that is there from then on), `raw` (JSON text listed instead of the tool),
+            `progress` (JSON texts: the members of each notification before the answer, for
+            whoever gave a token).
         count_file: Every call that ran appends a line; see `executed`.
         era: Which handshakes it knows.
         page_size: Tools on a page; 0 lists all on one.
@@ -118,6 +120,21 @@ class Behaviour:
                 number, {"code": -32600, "message": "Received request before initialization"}
             )
         return self._dispatch(number, method, params)
+
+    def meanwhile(self, message: Mapping[str, Any]) -> list[bytes]:
+        """Return what is said on the way of a call, before its answer."""
+        params: Mapping[str, Any] = message.get("params") or {}
+        meta: Mapping[str, Any] = params.get("_meta") or {}
+        token = meta.get("progressToken")
+        if message.get("method") != "tools/call" or token is None:
+            return []
+        start = '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":'
+        steps: Sequence[str] = self._quirks(params.get("name")).get("progress", ())
+        return [f"{start}{json.dumps(token)},{step}}}}}".encode() for step in steps]
+
+    def _quirks(self, name: object) -> Mapping[str, Any]:
+        quirks = {tool.get("name"): tool.get(QUIRKS) for tool in self._tools}
+        return cast("Mapping[str, Any]", quirks.get(name) or {})
 
     def _dispatch(self, number: str, method: str, params: Mapping[str, Any]) -> bytes | None:
         match method:

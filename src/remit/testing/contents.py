@@ -10,6 +10,8 @@ QUIRKS = "x-fixture"
 Contents = Mapping[str, Sequence[Mapping[str, Any]]]
 """`prompts`, `resources` and `resourceTemplates` to their entries, as the lists have them.
 
+With the key `completes` there, the server says that it completes nothing.
+
 The key `x-fixture` of one holds its quirks: `text` (what it says), `error` (a JSON-RPC error),
 `result` (returned as it is).
 """
@@ -33,6 +35,7 @@ class FixtureContents:
         self.contents: dict[str, list[Mapping[str, Any]]] = {
             member: list(contents.get(member, ())) for member in _LISTS.values()
         }
+        self._completes = "completes" not in contents
         self.subscribed: list[str] = []
         self.listening: dict[str, list[str]] = {}
 
@@ -43,7 +46,7 @@ class FixtureContents:
             said["prompts"] = {"listChanged": True}
         if self.contents["resources"] or self.contents["resourceTemplates"]:
             said["resources"] = {"listChanged": True, "subscribe": True}
-        return said | ({"completions": {}} if said else {})
+        return said | ({"completions": {}} if said and self._completes else {})
 
     def knows(self, method: str) -> bool:
         """Whether the method is one about prompts or resources, and there are any."""

@@ -49,6 +49,8 @@ class _Pipe:
             sys.stderr.write("s" * _STDERR_FLOOD)
             sys.stderr.flush()
         frame = behaviour.answer(message)
+        for said in behaviour.meanwhile(message):
+            self.write(said)
         if frame is not None:
             self.write(frame)
 

@@ -6,7 +6,7 @@ import socket
 import sys
 import threading
 import uuid
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, cast
@@ -179,6 +179,8 @@ class _Handler(BaseHTTPRequestHandler):
             return
         self._respond(_ANSWER_LATER)
         frame = self.web.behaviour.answer(message, self._fields())
+        for said in self.web.behaviour.meanwhile(message):
+            stream.put(said)
         if frame is not None:
             stream.put(frame)
 
@@ -191,7 +193,7 @@ class _Handler(BaseHTTPRequestHandler):
             _, stream = self.web.open_stream()
             self._stream(stream, first=b"data: " + (frame or b"{}"))
             return
-        self._answer(frame)
+        self._answer(frame, self.web.behaviour.meanwhile(message))
 
     def _legacy(self, message: dict[str, Any]) -> None:
         headers: dict[str, str] = {}
@@ -201,17 +203,24 @@ class _Handler(BaseHTTPRequestHandler):
         elif self.web.behaviour.options.sessions and self._session() not in self.web.sessions:
             self._respond(self.web.unknown_session, _REFUSED % b"Session not found")
             return
-        self._answer(self.web.behaviour.answer(message, self._fields()), headers)
+        frame = self.web.behaviour.answer(message, self._fields())
+        self._answer(frame, self.web.behaviour.meanwhile(message), headers)
 
-    def _answer(self, frame: bytes | None, headers: Mapping[str, str] | None = None) -> None:
+    def _answer(
+        self,
+        frame: bytes | None,
+        said: Sequence[bytes],
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
         if self.web.body is not None:
             streams = self.web.behaviour.options.streams
             kind = "text/event-stream" if streams else "application/json"
             self._respond(200, self.web.body, {"Content-Type": kind})
         elif frame is None:
             self._respond(_ANSWER_LATER)
-        elif self.web.behaviour.options.streams:
-            events = b'data: {"jsonrpc":"2.0","method":"notifications/message","params":{}}\n\n'
+        elif said or self.web.behaviour.options.streams:
+            spoken = said or [b'{"jsonrpc":"2.0","method":"notifications/message","params":{}}']
+            events = b"".join(b"data: " + one + b"\n\n" for one in spoken)
             events += b"event: message\ndata: " + frame + b"\n\n"
             self._respond(200, events, {**(headers or {}), "Content-Type": "text/event-stream"})
         else:

@@ -185,7 +185,7 @@ class Channel:
 
     def _dispatch(self, message: Envelope, line: bytes) -> None:
         if message.method:
-            if self.signals.heard(message.method, line):
+            if not message.is_request and self.signals.heard(message.method, line):
                 return
             if not self._is_heard(message, line) and message.is_request:
                 self._post(reply_frame(message))

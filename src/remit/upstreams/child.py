@@ -19,9 +19,7 @@ from remit.model.servers import ServerConfig
 from remit.upstreams.environment import ResolvedServer
 from remit.upstreams.lines import Lines, TooLong
 from remit.upstreams.transcript import Transcript
-
-GRACE = 5.0
-"""Seconds a child has to end after it was asked to (S1.8)."""
+from remit.upstreams.warden import Warden
 
 AT_ONCE = 256
 """Lines taken in one go: a child that floods its output must not hold up the other servers."""
@@ -37,8 +35,9 @@ _STDIN, _STDOUT, _STDERR = 0, 1, 2
 class Child(asyncio.SubprocessProtocol):
     """A child process: made, then started once."""
 
-    def __init__(self, config: ServerConfig, transcript: Transcript) -> None:
+    def __init__(self, config: ServerConfig, transcript: Transcript, warden: Warden) -> None:
         self._config = config
+        self._warden = warden
         self._lines = Lines(config.max_message)
         self._unread = deque[bytes | TooLong]()
         self._is_paused = False
@@ -91,6 +90,7 @@ class Child(asyncio.SubprocessProtocol):
         """Take the process over (called by asyncio)."""
         self._process = cast("asyncio.SubprocessTransport", transport)
         self._pid = self._process.get_pid()
+        self._warden.watch(self._pid)
         self._stdin = cast("asyncio.WriteTransport", self._process.get_pipe_transport(_STDIN))
         self._stdout = cast("asyncio.ReadTransport", self._process.get_pipe_transport(_STDOUT))
 
@@ -162,7 +162,7 @@ class Child(asyncio.SubprocessProtocol):
         with anyio.CancelScope(shield=True):
             self._stdin.close()
             self._signal(signal.SIGTERM)
-            with anyio.move_on_after(GRACE):
+            with anyio.move_on_after(self._warden.grace):
                 await self._exited.wait()
                 await self._group_gone()
             self._signal(signal.SIGKILL)
@@ -171,6 +171,7 @@ class Child(asyncio.SubprocessProtocol):
             self._process.close()
             with anyio.move_on_after(_REAPING):
                 await self._closed.wait()
+        self._warden.release(self._pid)
 
     async def _group_gone(self) -> None:
         """Let what the child started end as well, for as long as last words may take."""

@@ -24,6 +24,9 @@ _BEGINNING = re.compile(r"\$\{\w{0,64}[^\w\s}]?", re.ASCII)
 _BRACES = re.compile(r"[{}]")
 _BEARER = re.compile(r"^(bearer\s+){2,}", re.IGNORECASE)
 
+_TO_COLLECTOR = re.compile(r"OTEL_EXPORTER_OTLP_(?:[A-Z]+_)?HEADERS")
+"""What the gateway shows its collector of spans, often a token; a server's own is passed on."""
+
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _MINIMAL = frozenset(
     {
@@ -280,7 +283,9 @@ def _child_environment(config: ServerConfig, environ: Mapping[str, str]) -> dict
     inherited = {
         name: value
         for name, value in environ.items()
-        if not is_own(name) and (inherits_all or _is_minimal(name, value))
+        if not is_own(name)
+        and not _TO_COLLECTOR.fullmatch(name)
+        and (inherits_all or _is_minimal(name, value))
     }
     passed = {name: environ[name] for name in config.env_passthrough if name in environ}
     own = {name: expand(value, environ) for name, value in config.env.items()}

@@ -4,7 +4,7 @@ open_fleet ──▶ one task a server (upstream.py) ──▶ catalogue, swappe
 """
 
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import replace
 
 import anyio
@@ -21,6 +21,7 @@ from remit.upstreams.session import BuiltinServer
 from remit.upstreams.surroundings import Pace, Surroundings
 from remit.upstreams.updates import Following
 from remit.upstreams.upstream import Upstream
+from remit.upstreams.warden import Warden, open_warden
 
 __all__ = ["BuiltinServer", "Fleet", "Pace", "open_fleet"]
 
@@ -207,6 +208,7 @@ async def open_fleet(
     environ: Mapping[str, str],
     unclaimed: Callable[[ServerConfig], str | None],
     pace: Pace | None = None,
+    warden: Warden | None = None,
 ) -> AsyncGenerator[Fleet]:
     """Give the fleet of *servers* at once, before any of them is up; leave none running behind.
 
@@ -217,14 +219,17 @@ async def open_fleet(
         unclaimed: Why a server's command may not be started, since nobody has claimed its
             package (R30); None when it may.
         pace: How often things are tried.
+        warden: Watches over the child processes of several fleets; without it of this one alone.
     """
-    async with open_background() as tasks:
+    watching = open_warden() if warden is None else nullcontext(warden)
+    async with watching as watch, open_background() as tasks:
         around = Surroundings(
             builtins=builtins,
             environ=environ,
             unclaimed=unclaimed,
             slots=anyio.Semaphore(MOST_CONNECTING),
             tasks=tasks,
+            warden=watch,
             pace=pace or Pace(),
         )
         yield Fleet(servers, around)

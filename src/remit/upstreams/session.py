@@ -16,6 +16,7 @@ from remit.upstreams.environment import ResolvedServer
 from remit.upstreams.era import Era
 from remit.upstreams.transcript import Transcript
 from remit.upstreams.trust import Trust
+from remit.upstreams.warden import Warden
 from remit.upstreams.wire import Malformed, members, value_of
 
 LISTS_CHANGED: Final = frozenset(
@@ -232,6 +233,7 @@ class Setup:
     transcript: Transcript
     signals: Signals
     trust: Trust
+    warden: Warden
     is_legacy: bool = False
     abilities: Abilities = Abilities.NONE
     make_builtin: Callable[[], BuiltinServer] | None = None

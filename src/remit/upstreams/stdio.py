@@ -16,7 +16,7 @@ async def open_stdio(setup: Setup) -> AsyncGenerator[Session]:
     Raises:
         UpstreamError: It cannot be started, or does not speak the protocol.
     """
-    child = Child(setup.config, setup.transcript)
+    child = Child(setup.config, setup.transcript, setup.warden)
     channel = Channel(
         lambda frame, _number: child.write(frame),
         transcript=setup.transcript,

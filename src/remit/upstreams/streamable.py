@@ -32,7 +32,7 @@ from remit.upstreams.http import HttpRequest, status_error
 from remit.upstreams.peer import HttpPeer, Reply
 from remit.upstreams.relay import open_relay
 from remit.upstreams.session import Session, Setup, ToolCall
-from remit.upstreams.trace_context import context_in
+from remit.upstreams.trace_context import NO_CONTEXT, context_in
 from remit.upstreams.watching import LISTEN, WatchedByRequests, listen_parts, refused_of
 from remit.upstreams.wire import notification_frame, request_frame
 
@@ -253,7 +253,8 @@ class LegacyHttp:
     async def call(self, call: ToolCall, /) -> bytes:
         """Run a tool."""
         params = partial(call_params, self._era, call)
-        return await self._ask(call.method, params, call.dialogue)
+        context = context_in(call.meta)
+        return await self._ask(call.method, params, call.dialogue, context)
 
     async def listen(self) -> None:
         """Follow the server's notifications, if it offers a stream of them."""
@@ -274,31 +275,39 @@ class LegacyHttp:
         return await self._ask(method, lambda _: self._era.params(parts))
 
     async def _ask(
-        self, method: str, params: Callable[[int], bytes], dialogue: Dialogue | None = None
+        self,
+        method: str,
+        params: Callable[[int], bytes],
+        dialogue: Dialogue | None = None,
+        headers: Mapping[str, str] = NO_CONTEXT,
     ) -> bytes:
         if self._opening.locked():
             async with self._opening:
                 pass  # a session is used once it has been opened whole
         opened = self._opened
-        reply = await self._post(method, params, dialogue)
+        reply = await self._post(method, params, dialogue, headers)
         if not self._is_session_lost(reply):
             return reply.result()
         # The server does not know the session, so it has not run the request.
         async with self._opening:
             if self._opened == opened:
                 await self.open()
-        reply = await self._post(method, params, dialogue)
+        reply = await self._post(method, params, dialogue, headers)
         if self._is_session_lost(reply):
             raise UpstreamUnavailable("forgets the sessions that it opens")
         return reply.result()
 
     async def _post(
-        self, method: str, params: Callable[[int], bytes], dialogue: Dialogue | None
+        self,
+        method: str,
+        params: Callable[[int], bytes],
+        dialogue: Dialogue | None,
+        headers: Mapping[str, str],
     ) -> Reply:
         number = self._peer.next_id()
         frame = request_frame(number, method, params(number))
         try:
-            return await self._peer.post(frame, number=number, dialogue=dialogue)
+            return await self._peer.post(frame, number=number, headers=headers, dialogue=dialogue)
         except anyio.get_cancelled_exc_class():
             # Unlike in the modern era, a dropped exchange cancels nothing.
             reason = b'{"requestId":%d,"reason":"the caller no longer waits"}' % number

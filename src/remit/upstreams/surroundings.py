@@ -9,6 +9,7 @@ from anyio.abc import TaskGroup
 from remit.model.servers import ServerConfig
 from remit.upstreams.session import BuiltinServer
 from remit.upstreams.trust import Trust
+from remit.upstreams.warden import Warden
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +54,7 @@ class Surroundings:
             None when it may.
         slots: Held while connecting, so that not all do at once.
         tasks: Owns the connections.
+        warden: Watches over child processes.
     """
 
     builtins: Mapping[str, Callable[[Sequence[str]], BuiltinServer]]
@@ -60,5 +62,6 @@ class Surroundings:
     unclaimed: Callable[[ServerConfig], str | None]
     slots: anyio.Semaphore
     tasks: TaskGroup
+    warden: Warden
     pace: Pace
     trust: Trust = field(default_factory=Trust)

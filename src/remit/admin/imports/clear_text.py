@@ -31,6 +31,10 @@ _DEFAULT = re.compile(r"\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*):?-(?P<default>[^{}]
 _SCHEME = re.compile(r"(?i)(bearer|basic|token)\s+(?=\S)")
 _USER_INFO = re.compile(r"(?<=://)(?P<user>[^/\s:@]*):(?P<rest>[^/\s@]+)(?=@)")
 _QUERY = re.compile(r"(?P<start>[?&])(?P<name>[^=&#]+)=(?P<rest>[^&#]+)")
+# Some services give everybody an address of their own, which is as good as a key.
+_SEGMENT = re.compile(
+    r"(?<=[^:/]/)(?:[A-Za-z0-9]{24,}|[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12})(?=[/?#]|$)"
+)
 _TOKEN = "TOKEN"  # noqa: S105 - the end of a variable's name
 _FEWEST_DIGITS = 4
 
@@ -174,7 +178,11 @@ class _Clearing:
             taken = self._take("url", self._own(match["name"]), match["rest"])
             return f"{match['start']}{match['name']}={taken}"
 
-        return _QUERY.sub(member, _USER_INFO.sub(password, url))
+        def segment(match: re.Match[str]) -> str:
+            word = match.group()
+            return self._take("url", self._own("url_key"), word) if _is_random(word) else word
+
+        return _SEGMENT.sub(segment, _QUERY.sub(member, _USER_INFO.sub(password, url)))
 
     def _what_is_left(self) -> None:
         """Hide whole what still looks like a secret to `remit check`."""

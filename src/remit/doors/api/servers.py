@@ -72,6 +72,9 @@ class TrialShape(BaseModel):
     protocol: str = Field(description="The revision of MCP that it speaks, or empty.")
     tools: list[str] = Field(description="Its own names of what it offers.")
     notes: list[str] = Field(description="What would be left out of its list, or looks odd.")
+    tokens: int = Field(description="What the list of all its tools costs a model, about.")
+    memory: int | None = Field(description="Bytes of its process, if it has one here.")
+    skew: float | None = Field(description="Seconds by which its clock is ahead, if it tells.")
     ms: float
 
     @classmethod
@@ -83,6 +86,9 @@ class TrialShape(BaseModel):
             protocol=trial.protocol,
             tools=list(trial.tools),
             notes=list(trial.notes),
+            tokens=trial.tokens,
+            memory=trial.memory,
+            skew=trial.skew,
             ms=round(trial.ms, 1),
         )
 

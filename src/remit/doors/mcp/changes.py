@@ -98,7 +98,7 @@ class Watch:
         self._seen = {topic: self._list(topic) for topic in topics}
         self._inbox = inbox
         if inbox is not None:
-            inbox.wake = self.wake
+            inbox.attach(self.wake)
 
     async def wait(self, again: Callable[[], Awaitable[Principal]] | None = None) -> Notice:
         """Return at the next change, at the end, or after a while of neither.
@@ -192,8 +192,7 @@ class Watch:
         """Take part no longer; what only this stream followed is followed no more."""
         self._owner.forget(self)
         if self._inbox is not None:
-            if self._inbox.wake == self.wake:  # and not that of a newer stream already
-                self._inbox.wake = None
+            self._inbox.detach(self.wake)
             if not self._legacy:
                 self._inbox.close()
 

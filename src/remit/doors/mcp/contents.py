@@ -108,7 +108,7 @@ class Contents:
         if uri is None:
             return _invalid("uri must be a string")
         if caller.session:
-            self._subscriptions.of_session(caller.session, caller.scope).drop(uri)
+            self._subscriptions.unfollow(caller.session, uri)
         return EMPTY_RESULT
 
     def _lister(self, which: Listed) -> Method:

@@ -33,11 +33,16 @@ class Word(msgspec.Struct, frozen=True, kw_only=True):
         session: The nonce of the session that it is about.
         number: Raw id of a request: of ours, where *tail* answers it, else of one to be cancelled.
         tail: Of an answer, its raw member `"result":…` or `"error":…`; empty to cancel.
+        followed: Of a resource that the session follows: how it calls it. Then *server* and *own*
+            say what was updated; empty, they say that it is followed no more.
     """
 
     session: str
-    number: str
+    number: str = ""
     tail: str = ""
+    followed: str = ""
+    server: str = ""
+    own: str = ""
 
 
 class Siblings:

@@ -95,8 +95,12 @@ class TenantDoors:
         )
         if self._is_stopping:
             found.door.changes.close()
-        else:
-            self._tasks.start_soon(_follow, found.door)
+            return eras
+        self._tasks.start_soon(_follow, found.door)
+        if self._unfinished.has_others:
+            subscriptions = found.door.subscriptions
+            self._unfinished.followers.append(subscriptions.take)
+            self._tasks.start_soon(subscriptions.relay, self._unfinished.tell_others)
         return eras
 
 

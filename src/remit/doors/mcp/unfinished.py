@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
@@ -23,6 +23,7 @@ class Unfinished:
     Attributes:
         questions: What callers have yet to answer.
         in_flight: What they may cancel, by the nonce of the session and the raw id.
+        followers: Who is told what the other workers say of followed resources.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -30,6 +31,12 @@ class Unfinished:
         self._siblings = None if folder is None else Siblings(folder, self._name)
         self.questions = Questions(f"remit-{self._name}-")
         self.in_flight = InFlight()
+        self.followers: list[Callable[[Word], None]] = []
+
+    @property
+    def has_others(self) -> bool:
+        """Whether there may be other workers."""
+        return self._siblings is not None
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
@@ -55,7 +62,16 @@ class Unfinished:
         if not self.in_flight.cancel((session, number)) and self._siblings is not None:
             await self._siblings.tell_all(Word(session=session, number=number.decode()))
 
+    async def tell_others(self, word: Word) -> None:
+        """Tell the other workers of the port, if there are any."""
+        if self._siblings is not None:
+            await self._siblings.tell_all(word)
+
     def _take(self, word: Word) -> None:
+        if word.followed:
+            for follower in self.followers:
+                follower(word)
+            return
         number = word.number.encode()
         if word.tail:
             self.questions.answered(word.session, number, word.tail.encode())
