@@ -4,7 +4,7 @@ BIN  := $(VENV)/bin
 PIP  := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/pip install --quiet --require-hashes
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: setup demo test check check-full lint types docs conformance bench soak example lock
+.PHONY: setup demo test check check-full lint types docs conformance bench example lock
 
 $(BIN)/remit: requirements.lock pyproject.toml
 	@echo "setting up $(VENV) (once)"
@@ -53,10 +53,7 @@ check: lint types              ## the whole gate, the tests last
 
 check-full: check              ## the gate with more examples and longer runs
 	@HYPOTHESIS_PROFILE=full pytest -q -n 2 tests
-	@$(MAKE) --no-print-directory soak
-
-soak: $(VENV)/.dev             ## half an hour of load while servers, workers and connections are killed
-	@python bench/soak.py --minutes $(or $(MINUTES),30)
+	@python bench/soak.py
 
 lock:                          ## pin what pyproject.toml asks for
 	@scripts/lock

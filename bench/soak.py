@@ -12,9 +12,7 @@ import argparse
 import json
 import os
 import random
-import re
 import signal
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -33,9 +31,18 @@ from anyio.abc import SocketAttribute, SocketStream
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
+from verdict import (
+    Sample,
+    Sent,
+    against_the_record,
+    against_the_servers,
+    growth,
+    number_of,
+    processes,
+    size_of,
+)
 
 from remit.testing.gateway import Caller, Running, environment, fixture_entry, start_gateway
-from remit.testing.upstream import executed
 
 CALL_TIME: Final = 8
 """Seconds that the gateway gives a call."""
@@ -53,31 +60,6 @@ TOOLS: Final[Sequence[Any]] = (
 )
 HONEST: Final = frozenset({"UPSTREAM_UNAVAILABLE", "UPSTREAM_TIMEOUT", "UPSTREAM_ERROR"})
 """Codes of failures that a call may end with while servers are killed."""
-
-MORE_MEMORY, MORE_SHARE, MORE_DESCRIPTORS = 16 * 1024, 1.10, 10
-"""What the last third may have above the first: KiB and a factor, and descriptors."""
-
-
-@dataclass(kw_only=True)
-class Sent:
-    """A call: what was asked and what became of it.
-
-    Attributes:
-        answer: `ok`, `refused` (it did not run), `failed` (unknown whether it ran), `broken` (no
-            answer, since the connection ended) or `cut` (by its caller).
-    """
-
-    server: str
-    tool: str
-    answer: str = "hung"
-
-
-@dataclass(kw_only=True)
-class Sample:
-    """What the gateway's processes had at one moment: KiB and descriptors."""
-
-    supervisor: tuple[int, int]
-    worker: tuple[int, int]
 
 
 @dataclass(kw_only=True)
@@ -310,81 +292,6 @@ def _post(key: str, method: str, body: bytes, name: str = "") -> bytes:
     return head.encode() + body
 
 
-def processes(*words: str) -> list[int]:
-    """Return the processes whose command line holds all *words* (arguments end in NUL)."""
-    found: list[int] = []
-    for path in Path("/proc").iterdir():
-        if path.name.isdecimal():
-            with suppress(OSError):
-                line = (path / "cmdline").read_bytes().decode(errors="replace")
-                if all(word in line for word in words):
-                    found.append(int(path.name))
-    return found
-
-
-def size_of(pid: int) -> tuple[int, int]:
-    """Return a process's resident memory in KiB, and how many descriptors it has."""
-    with suppress(OSError):
-        found = re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())
-        return int(found[1]) if found else 0, len(list(Path(f"/proc/{pid}/fd").iterdir()))
-    return 0, 0
-
-
-def against_the_servers(soak: Soak, folder: Path, recorded: Counter[int]) -> list[str]:
-    """Return what is wrong with how often calls ran."""
-    ran: Counter[int] = Counter()
-    for name in SERVERS:
-        ran.update(call.arguments["number"] for call in executed(folder / f"{name}.ran"))
-    faults: list[str] = []
-    for number, sent in soak.sent.items():
-        times = ran[number]
-        if sent.tool == "write" and times > 1:
-            faults.append(f"twice: call {number} of {sent} ran {times} times")
-        if sent.answer == "ok" and not times:
-            faults.append(f"wrong: call {number} of {sent} never ran")
-        if sent.answer == "refused" and sent.tool == "write" and times:
-            faults.append(f"wrong: call {number} of {sent} ran although its caller was told not")
-        if times and not recorded[number]:
-            faults.append(f"lost: call {number} of {sent} ran and is not on record")
-    return faults
-
-
-def against_the_record(soak: Soak, rows: dict[int, str], recorded: Counter[int]) -> list[str]:
-    """Return which answers are not in the record exactly once, as they were."""
-    faults = [f"lost: call {n} has {times} rows" for n, times in recorded.items() if times > 1]
-    for number, sent in soak.sent.items():
-        if sent.answer in {"ok", "refused", "failed"} and recorded[number] == 0:
-            faults.append(f"lost: call {number} of {sent} is not on record")
-        if sent.answer == "ok" and rows.get(number, "ok") != "ok":
-            faults.append(f"wrong: call {number} of {sent} is on record as {rows[number]}")
-    return faults
-
-
-def number_of(row: dict[str, Any]) -> int:
-    """Return the number of a call on record, whose arguments may be there in part only."""
-    found = re.search(r'number[\\"]*: ?(\d+)', row["arguments"])
-    return int(found[1]) if found else -1
-
-
-def growth(samples: Sequence[Sample]) -> tuple[dict[str, list[float]], list[str]]:
-    """Return medians of the first and the last third after warm-up, and which are too far apart."""
-    warm = samples[len(samples) // 6 :]
-    third = max(1, len(warm) // 3)
-    found: dict[str, list[float]] = {}
-    faults: list[str] = []
-    for process in ("supervisor", "worker"):
-        for at, what in enumerate(("KiB", "descriptors")):
-            first, last = (
-                statistics.median(getattr(sample, process)[at] for sample in part)
-                for part in (warm[:third], warm[-third:])
-            )
-            found[f"{process} {what}"] = [first, last]
-            most = first + MORE_DESCRIPTORS if at else first * MORE_SHARE + MORE_MEMORY
-            if last > most:
-                faults.append(f"growth: {process} had {first} and has {last} {what}")
-    return found, faults
-
-
 @contextmanager
 def gateway(folder: Path) -> Generator[tuple[Running, Web]]:
     """Run the servers and the gateway in front of them."""
@@ -445,9 +352,10 @@ def soaked(options: argparse.Namespace, folder: Path, bar: Progress) -> dict[str
     rows = {number_of(row): row["outcome"] for row in read}
     recorded = Counter(number_of(row) for row in read)
     sizes, grown = growth(soak.samples)
+    files = [folder / f"{name}.ran" for name in SERVERS]
     faults = [
-        *soak.faults, *against_the_servers(soak, folder, recorded),
-        *against_the_record(soak, rows, recorded), *grown,
+        *soak.faults, *against_the_servers(soak.sent, files, recorded),
+        *against_the_record(soak.sent, rows, recorded), *grown,
     ]  # fmt: skip
     if status or "OK: " not in verified or left:
         faults.append(f"end: status {status}, {verified}, left running: {left}")
