@@ -11,7 +11,7 @@ from typing import Any
 
 from remit.testing.upstream import executed
 
-MORE_MEMORY, MORE_SHARE, MORE_DESCRIPTORS = 16 * 1024, 1.10, 10
+MORE_MEMORY, MORE_SHARE, MORE_DESCRIPTORS = 16 * 1024, 1.10, 24
 """What the last third may have above the first: KiB and a factor, and descriptors."""
 
 
