@@ -3,6 +3,7 @@
 import json
 from datetime import UTC, datetime
 
+from remit.model.contents import Item, Kind
 from remit.model.tools import Hints, Tool, ToolId
 from remit.storage.database import Database
 from remit.storage.seen import SeenTools
@@ -67,3 +68,16 @@ async def test_strange_tools_are_kept_as_far_as_they_go(database: Database) -> N
     assert set(tools) == {"odd", "nul\0", "broken\\ud800"}
     assert (tools["odd"].description, tools["odd"].hints) == ("", Hints())
     assert tools["odd"].input_schema == b"[]"
+
+
+async def test_prompts_and_resources_come_back_as_policy_knows_them(database: Database) -> None:
+    seen = SeenTools(database)
+    prompt = Item(id=Kind.PROMPT.id("wiki", "greet"), wire=b'{"name":"greet"}')
+    page = Item(
+        id=Kind.RESOURCE.id("wiki", "wiki://page/1"), wire=b'{"uri":"wiki://page/1","name":"greet"}'
+    )
+
+    await seen.replace("default", "wiki", [_tool("wiki", "greet"), prompt, page], NOW)
+
+    names = [str(tool.id) for tool in await seen.all_tools("default")]
+    assert names == ["wiki/greet", "wiki/prompt:greet", "wiki/resource:wiki://page/1"]

@@ -101,6 +101,26 @@ async def test_a_changed_declaration_ends_the_quarantine_and_the_same_one_does_n
         await call_tool(fleet, "s", "t")
 
 
+async def test_one_callers_storm_is_ended_and_no_other_caller_minds(ran: Path) -> None:
+    # Each caller has a child of its own, which one of them kills with each call.
+    leave = {"name": "leave", "x-fixture": {"exit": 7}}
+    server = fixture_server_config("s", [leave, "t"], ran)
+    async with open_servers(server, pace=STORMY) as fleet:
+        for _ in range(STORMY.most_failures):
+            with pytest.raises(UpstreamUnavailable, match="code 7"):
+                await call_tool(fleet, "s", "leave", by="ann")
+            await eventually(lambda: status_of(fleet, "s").connections == 1)
+        with pytest.raises(UpstreamUnavailable, match=r"failed 4 times .*code 7") as caught:
+            await call_tool(fleet, "s", "t", by="ann")
+        assert not caught.value.sent
+        assert not caught.value.transient
+        status = status_of(fleet, "s")
+        assert status.state is ServerState.DEGRADED
+        assert status.reason == "the connections of 1 of its callers failed too often"
+        await call_tool(fleet, "s", "t", by="ben")
+    assert [call.name for call in executed(ran)] == ["leave"] * STORMY.most_failures + ["t"]
+
+
 async def test_a_server_that_starts_and_dies_again_and_again_is_quarantined_too(
     tmp_path: Path, ran: Path
 ) -> None:

@@ -56,8 +56,8 @@ def test_events_do_not_depend_on_how_they_arrive(cuts: Sequence[int]) -> None:
     found = [event for piece in _pieces(STREAM, cuts) for event in feeder.feed(piece)]
     assert found == [
         Event(name="endpoint", data=b"/messages?x=1"),
-        Event(name="message", data=b'{"a":\n1}'),
-        Event(name="message", data=b"last"),
+        Event(name="message", data=b'{"a":\n1}', position="7", retry=0.01),
+        Event(name="message", data=b"last", position="7", retry=0.01),
     ]
 
 

@@ -16,6 +16,9 @@ from remit.upstreams.surroundings import Pace
 class Attempts:
     """The failures of one server, or of one caller's connection to it.
 
+    Attributes:
+        due: When the next attempt may be made, on the event loop's clock.
+
     Args:
         pace: How long the pauses are, and how many failures are too many.
         chance: Returns a number from 0 to 1 by which a pause is shortened, so that many servers
@@ -28,6 +31,7 @@ class Attempts:
         self._failures = deque[float](maxlen=pace.most_failures)
         self._pause = pace.pause
         self._is_open = False
+        self.due = 0.0
 
     @property
     def is_open(self) -> bool:
@@ -49,10 +53,10 @@ class Attempts:
         self._failures.append(now)
         if len(self._failures) == pace.most_failures and now - self._failures[0] <= pace.window:
             self._is_open = True
-        if self._is_open:
-            return self._shortened(pace.probe)
         pause, self._pause = self._pause, min(2 * self._pause, pace.longest_pause)
-        return self._shortened(pause)
+        pause = self._shortened(pace.probe if self._is_open else pause)
+        self.due = now + pause
+        return pause
 
     def lasted(self) -> None:
         """Forget what failed, since a connection lasted."""

@@ -183,7 +183,7 @@ class HttpPeer:
             if answer.status == HTTPStatus.OK:
                 async with aclosing(events_of(answer, self._max_message)) as events:
                     async for event in events:
-                        if not await self._is_heard(event, None):
+                        if event.data and not await self._is_heard(event, None):
                             self._message(event, None)
             return answer.status
 

@@ -1,9 +1,11 @@
 """Connections to one server, one for each caller (R27).
 
 first call ──▶ opening ──▶ open ──▶ idle for long, or the room is needed ──▶ closed
-                  └── failed: those who wait are told, the next call tries again
+                  └── failed: those who wait are told, the next call tries again; after too many
+                      failures that caller is refused at once, but for a probe now and then
 """
 
+import math
 from collections.abc import Callable, Hashable
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from functools import partial
@@ -14,13 +16,33 @@ import structlog
 from anyio.abc import TaskGroup
 
 from remit.errors import UpstreamError, UpstreamUnavailable
+from remit.upstreams.attempts import Attempts
 from remit.upstreams.connection import Connection
 from remit.upstreams.session import Session, Signals
+from remit.upstreams.surroundings import Pace
 
 log = structlog.get_logger(__name__)
 
 Key = Hashable
 """Which connection is meant; equal keys share one."""
+
+
+MOST_PASTS = 1024
+"""Callers whose failures are remembered; beyond it the oldest are forgotten."""
+
+_OURS = ("was idle", "made room", "was closed")
+
+
+class _Past:
+    """What failed of one caller's connections.
+
+    Attributes:
+        problem: What the last one failed for.
+    """
+
+    def __init__(self, attempts: Attempts) -> None:
+        self.attempts = attempts
+        self.problem = ""
 
 
 class _Entry:
@@ -75,7 +97,7 @@ class Pool:
         connect: Opens the connection of a key, which reports to the signals it is given.
         tasks: Owns one task for each connection.
         most: Connections at once; the one that was idle longest makes room.
-        idle: Seconds after which an unused connection is closed.
+        pace: When an unused connection is closed, and how many failures of one are too many.
     """
 
     def __init__(
@@ -85,15 +107,21 @@ class Pool:
         *,
         tasks: TaskGroup,
         most: int,
-        idle: float,
+        pace: Pace,
     ) -> None:
         self._server = server
         self._connect = connect
         self._tasks = tasks
         self._most = most
-        self._idle = idle
+        self._pace = pace
+        self._pasts: dict[Key, _Past] = {}
         self._entries: dict[Key, _Entry] = {}
         self._stirred = anyio.Event()
+
+    @property
+    def quarantined(self) -> int:
+        """How many callers are refused, since their connections failed too often."""
+        return sum(past.attempts.is_open for past in self._pasts.values())
 
     async def turn(self, key: Key) -> AbstractContextManager[Session]:
         """Take a turn on the caller's connection, opening it when there is none.
@@ -143,12 +171,18 @@ class Pool:
             entry.signals.end("was closed")
 
     async def _entry(self, key: Key) -> _Entry:
-        """Return the caller's entry, which is then waited for and so cannot be closed."""
+        """Return the caller's entry, which is then waited for and so cannot be closed.
+
+        Raises:
+            UpstreamUnavailable: It failed too often.
+        """
         while True:
             entry = self._entries.get(key)
             if entry is not None and not entry.is_closing:
                 entry.users += 1
                 return entry
+            if entry is None:
+                self._refuse_if_quarantined(key)
             if entry is None and len(self._entries) < self._most:
                 entry = self._entries[key] = _Entry()
                 entry.users += 1
@@ -158,6 +192,27 @@ class Pool:
                 self._make_room()
             stirred = self._stirred
             await stirred.wait()
+
+    def _refuse_if_quarantined(self, key: Key) -> None:
+        past = self._pasts.get(key)
+        if past is None or not past.attempts.is_open or anyio.current_time() >= past.attempts.due:
+            return
+        raise UpstreamUnavailable(past.attempts.told(past.problem))
+
+    def _take_note(self, key: Key, entry: _Entry, lasted: float) -> None:
+        """Count a connection that failed, or died young; forget failures before one that lasted."""
+        if lasted > self._pace.steady:
+            self._pasts.pop(key, None)
+        problem = entry.signals.ended or entry.problem
+        if problem in _OURS:
+            return
+        past = self._pasts.setdefault(key, _Past(Attempts(self._pace)))
+        was_open, past.problem = past.attempts.is_open, problem
+        past.attempts.failed(anyio.current_time())
+        if past.attempts.is_open and not was_open:
+            log.warning("connection of a caller quarantined", server=self._server)
+        if len(self._pasts) > MOST_PASTS:
+            del self._pasts[next(iter(self._pasts))]
 
     def _leave(self, entry: _Entry) -> None:
         entry.users -= 1
@@ -175,8 +230,10 @@ class Pool:
 
     async def _own(self, key: Key, entry: _Entry) -> None:
         """Own one connection from its opening to its end."""
+        opened = math.inf
         try:
             async with self._connect(key, entry.signals) as connection:
+                opened = anyio.current_time()
                 entry.connection = connection
                 entry.ready.set()
                 await self._wait_for_end(entry)
@@ -189,6 +246,7 @@ class Pool:
             entry.is_transient = False
         finally:
             entry.connection = None
+            self._take_note(key, entry, anyio.current_time() - opened)
             entry.gone.set()
             self._entries.pop(key, None)
             entry.ready.set()
@@ -197,7 +255,9 @@ class Pool:
     async def _wait_for_end(self, entry: _Entry) -> None:
         while not entry.is_closing:
             since = entry.idle_since
-            left = self._idle if since is None else since + self._idle - anyio.current_time()
+            left = (
+                self._pace.idle if since is None else since + self._pace.idle - anyio.current_time()
+            )
             if left <= 0:
                 entry.signals.end("was idle")
             await entry.signals.wait_end(left)

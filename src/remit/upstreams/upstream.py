@@ -92,7 +92,7 @@ class Upstream:
         self._attempts = Attempts(around.pace)
         self._next_attempt: float | None = None
         self._opened: list[Signals] = []
-        self._ways = Ways(config, self, self._open_way, tasks=around.tasks, idle=around.pace.idle)
+        self._ways = Ways(config, self, self._open_way, tasks=around.tasks, pace=around.pace)
         self._life = anyio.CancelScope()
         self._calls = 0
         self._idle = anyio.Event()
@@ -132,7 +132,10 @@ class Upstream:
 
     def _amiss(self) -> str:
         """Return what is wrong with a server that is connected, or nothing."""
-        return self._relist_note
+        count = self._ways.quarantined
+        return self._relist_note or (
+            f"the connections of {count} of its callers failed too often" if count else ""
+        )
 
     async def try_out(self) -> ServerTrial:
         """Connect beside what is connected, list the tools, and leave again.

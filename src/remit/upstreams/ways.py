@@ -24,6 +24,7 @@ from remit.upstreams.dialogue import Dialogue
 from remit.upstreams.era import Era
 from remit.upstreams.pool import Key, Pool
 from remit.upstreams.session import Session, Signals, ToolCall
+from remit.upstreams.surroundings import Pace
 from remit.upstreams.updates import Owner, Subscription, Updates
 
 
@@ -72,7 +73,7 @@ class Ways:
         shared: What most calls take where callers share a connection.
         connect: Opens one more connection.
         tasks: Owns the connections.
-        idle: Seconds after which an unused one is closed.
+        pace: When an unused one is closed, and how many failures of one are too many.
     """
 
     def __init__(
@@ -82,7 +83,7 @@ class Ways:
         connect: Callable[[Way, Signals], AbstractAsyncContextManager[Connection]],
         *,
         tasks: TaskGroup,
-        idle: float,
+        pace: Pace,
     ) -> None:
         self.updates = Updates(config.name, self._hold, tasks)
         self._config = config
@@ -97,8 +98,13 @@ class Ways:
             tasks=tasks,
             # The connection that lists the tools is one of the server's children.
             most=max(1, config.max_children - 1),
-            idle=idle,
+            pace=pace,
         )
+
+    @property
+    def quarantined(self) -> int:
+        """How many connections of callers failed too often."""
+        return self._pool.quarantined
 
     def speaks(self, era: Era) -> None:
         """Take note of what the server speaks, now that it is connected to anew."""

@@ -64,33 +64,39 @@ def _given(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in arguments.items() if value is not None}
 
 
-async def _use_everything(client: Client) -> None:
+async def _use_everything(client: Client) -> list[str]:
+    used: list[str] = []
     tools = {tool.name: tool for tool in (await client.list_tools()).tools}
     context = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
     wanted = {call["name"]: _given(call["arguments"]) for call in context.get("toolCalls", [])}
     for name, tool in tools.items():
         with suppress(MCPError):
             await client.call_tool(name, wanted.get(name, _arguments(tool, tools)))
+            used.append(name)
     with suppress(MCPError):
         for prompt in (await client.list_prompts()).prompts:
             await client.get_prompt(prompt.name)
+            used.append(prompt.name)
     with suppress(MCPError):
         for resource in (await client.list_resources()).resources:
             await client.read_resource(str(resource.uri))
+            used.append(str(resource.uri))
+    return used
 
 
-async def _act(upstream: str, revision: str) -> None:
+async def act(upstream: str, revision: str) -> list[str]:
+    """Use everything that the server at *upstream* offers through a gateway; return what worked."""
     with tempfile.TemporaryDirectory() as folder:
         async with open_behind(Path(folder), upstream) as url:
             mode = MODERN if revision == MODERN else "legacy"
             async with Client(url, mode=mode, elicitation_callback=_fill_in, cache=None) as client:
-                await _use_everything(client)
+                return await _use_everything(client)
 
 
 def main() -> None:
     """Act in the scenario of the environment."""
     revision = os.environ.get("MCP_CONFORMANCE_PROTOCOL_VERSION") or MODERN
-    anyio.run(_act, sys.argv[-1], revision)
+    anyio.run(act, sys.argv[-1], revision)
 
 
 if __name__ == "__main__":

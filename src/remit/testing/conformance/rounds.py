@@ -91,8 +91,10 @@ def multi_round(_: Context, params: t.CallToolRequestParams) -> Answer:
     return said("both steps were taken")
 
 
-def capabilities(ctx: Context, _: t.CallToolRequestParams) -> Answer:
+def capabilities(ctx: Context, params: t.CallToolRequestParams) -> Answer:
     """Ask only what the caller can answer."""
+    if params.input_responses:
+        return said("it was answered")
     able = ctx.session.client_capabilities or t.ClientCapabilities()
     questions: dict[str, t.InputRequest] = {}
     if able.sampling is not None:
