@@ -1,6 +1,8 @@
 """A running gateway with every kind of caller, for tests of the API."""
 
 import json
+import logging
+import sys
 from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
@@ -9,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+import structlog
 from anyio.from_thread import start_blocking_portal
 
 from remit.admin.agents import check_agent
@@ -92,6 +95,11 @@ def open_api(folder: Path, document: Mapping[str, Any]) -> Generator[Api]:
     config = folder / "remit.yaml"
     config.write_text(json.dumps(document))
     settings = Settings(config=config)
+    # As `remit serve` does: what it logs is no part of what commands in this process print.
+    structlog.configure(
+        wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+    )
     with (
         start_blocking_portal() as portal,
         portal.wrap_async_context_manager(_serving(settings)) as (base, credentials),

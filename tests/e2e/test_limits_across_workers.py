@@ -1,5 +1,6 @@
 """T23: one limit over two gateways, wherever calls are counted, and when that place is gone."""
 
+import re
 from collections.abc import Generator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -82,6 +83,15 @@ def _is_limited(answer: Mapping[str, Any]) -> bool:
     return True
 
 
+async def _limited(running: Running) -> int:
+    """Return how many calls a limit had no room for, as this gateway counts them for people."""
+    headers = {"Authorization": f"Bearer {running.admin_key}"}
+    async with httpx2.AsyncClient() as http:
+        told = (await http.get(f"{running.base}/metrics", headers=headers)).text
+    found = re.findall(r"(?m)^remit_limited_calls_total\{[^}]*\} (\d+)", told)
+    return sum(map(int, found))
+
+
 def _executed(folder: Path) -> int:
     return len([one for one in executed(folder / "ran") if one.name == "read"])
 
@@ -144,6 +154,7 @@ async def test_t23_limits_across_workers(
         ("key:clerk-key", "allow", "none")
     }
     assert len(limited) == 30
+    assert await _limited(one) + await _limited(two) == 30
 
     # another tool and another caller are not affected
     for running in (one, two):
