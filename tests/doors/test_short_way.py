@@ -9,6 +9,7 @@ from anyio.abc import ByteStream
 from tests.doors.worlds import World, serving
 
 from remit.doors.asgi import Exchange
+from remit.doors.mcp.http import McpEndpoint
 from remit.doors.protocol import WholeExchange
 
 PING = b'{"jsonrpc":"2.0","id":%d,"method":"ping"}'
@@ -180,3 +181,23 @@ async def test_a_request_cut_off_in_its_body_answers_nobody(
             await answer(stream, 2)
 
     assert ways[-1] == "short"
+
+
+async def test_a_client_that_leaves_after_the_answer_stops_nobody_who_still_watches_it(
+    line: ByteStream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # found by the soak: the watcher of a call that was over spun for ever, and the worker with it
+    done = anyio.Event()
+
+    async def answered_and_watched(_: object, exchange: Exchange) -> None:
+        await exchange.respond(200, b"{}")
+        with anyio.move_on_after(0.5):
+            await exchange.gone()
+        done.set()
+
+    monkeypatch.setattr(McpEndpoint, "__call__", answered_and_watched)
+    await line.send(post(1))
+    await line.receive()
+    await line.aclose()
+    with anyio.fail_after(10):
+        await done.wait()

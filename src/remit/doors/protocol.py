@@ -12,6 +12,7 @@ import math
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, cast
 
+import anyio
 from uvicorn.protocols.http.httptools_impl import (
     HEADER_VALUE_RE,
     STATUS_LINE,
@@ -282,9 +283,13 @@ class WholeExchange(Exchange):
         return self._body
 
     async def gone(self) -> None:
-        """Return when the client has closed the connection."""
-        while not self.disconnected:
-            await self.message_event.wait()
+        """Return when the client has closed the connection before the end of the answer.
+
+        After it nobody is told: the event stays set, and to ask again would never end.
+        """
+        await self.message_event.wait()
+        if not self.disconnected:
+            await anyio.sleep_forever()
 
     async def respond(
         self, status: int, body: bytes = b"", *, kind: bytes = JSON, headers: Headers = ()

@@ -53,6 +53,7 @@ class Watching:
         self._gone = gone
         self._scope: anyio.CancelScope | None = None
         self._left = False
+        self._task: asyncio.Task[object] | None = None
 
     def __enter__(self) -> Self:
         """Begin."""
@@ -71,6 +72,7 @@ class Watching:
         if self._scope is not None:
             self._scope.cancel()
         ours = self._left and self._task is not None and self._task.uncancel() == 0
+        self._task = None  # nobody cancels it any more, though the watcher be on its way
         return ours and kind is not None and issubclass(kind, asyncio.CancelledError)
 
     async def run(self) -> None:
