@@ -53,6 +53,7 @@ check: lint types              ## the whole gate, the tests last
 
 check-full: check              ## the gate with more examples and longer runs
 	@HYPOTHESIS_PROFILE=full pytest -q -n 2 tests
+	@python bench/soak.py
 
 lock:                          ## pin what pyproject.toml asks for
 	@scripts/lock

@@ -10,6 +10,7 @@ import pytest
 from anyio.abc import SocketStream
 from tests.doors.worlds import Wire, initialize
 
+from remit.doors import protocol
 from remit.doors.protocol import LARGEST_HEAD
 
 pytestmark = pytest.mark.parametrize("files_url", ["the short way"], indirect=True)
@@ -106,3 +107,42 @@ async def test_headers_that_come_twice_or_are_none_never_open_anything(
     assert answer.startswith(
         (b"HTTP/1.1 400 ", b"HTTP/1.1 403 ", b"HTTP/1.1 404 ", b"HTTP/1.1 421 ")
     )
+
+
+@pytest.mark.parametrize("begun", [b"", b"POST /mcp HTTP/1.1\r\nHost: local", b"\r\n\r\n"])
+async def test_a_head_that_does_not_arrive_is_waited_for_no_longer(
+    wire: Wire, begun: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(protocol, "HEAD_TIME", 0.3)
+    async with connected(wire.url) as stream:
+        await stream.send(begun)
+        assert (await stream.receive()).startswith(b"HTTP/1.1 408 ")
+        with pytest.raises(anyio.EndOfStream):
+            await stream.receive()
+
+
+async def test_the_second_head_of_a_connection_is_not_waited_for_either(
+    wire: Wire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(protocol, "HEAD_TIME", 0.5)
+    async with connected(wire.url) as stream:
+        await stream.send(head(wire) + BODY)
+        received = b""
+        while b'"result"' not in received:
+            received += await stream.receive()
+        await stream.send(b"POST /mcp HTT")
+        async for more in stream:
+            received += more
+
+    assert b"HTTP/1.1 408 " in received
+
+
+async def test_empty_lines_do_not_keep_a_connection_that_rests(wire: Wire) -> None:
+    async with connected(wire.url) as stream:
+        await stream.send(head(wire) + BODY)
+        received = b""
+        while b'"result"' not in received:
+            received += await stream.receive()
+        await stream.send(b"\r\n")
+        with pytest.raises(anyio.EndOfStream):
+            await stream.receive()

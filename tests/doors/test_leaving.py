@@ -1,6 +1,7 @@
 """A caller that goes away: the modern era cancels its call, the older ones do not (T24)."""
 
 import asyncio
+import json
 
 import anyio
 import anyio.lowlevel
@@ -13,6 +14,7 @@ from tests.doors.worlds import (
     envelope,
     message,
     modern_headers,
+    serving,
 )
 
 from remit.doors.mcp.disconnects import Disconnects
@@ -72,6 +74,32 @@ async def test_a_modern_caller_that_leaves_cancels_its_call(files_world: World, 
         await slow.ended.wait()
     assert slow.was_cancelled
     assert await until_finished(files_world) == "unknown"
+
+
+async def test_a_caller_that_leaves_with_requests_waiting_behind_its_call_is_noticed(
+    files_world: World,
+) -> None:
+    # found by the fuzz: a stream or a call with another request behind it was never ended
+    slow = files_world.fleet.behaviours["files/read"] = SlowTool()
+    params: JsonObject = {"name": "files__read", "_meta": envelope()}
+    body = json.dumps(message("tools/call", params)).encode()
+    fields = {
+        "Host": "localhost",
+        "Authorization": "Bearer reader-key",
+        "Content-Type": "application/json",
+        "Content-Length": str(len(body)),
+        **{k: v for k, v in modern_headers("tools/call", params).items() if v is not None},
+    }
+    head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
+    request = f"POST /mcp HTTP/1.1\r\n{head}\r\n".encode() + body
+    async with serving(files_world) as url:
+        with anyio.fail_after(10):
+            async with await anyio.connect_tcp("127.0.0.1", int(url.rpartition(":")[2])) as stream:
+                await stream.send(request * 4)
+                await slow.started.wait()
+            await slow.ended.wait()
+
+    assert slow.was_cancelled
 
 
 async def test_an_older_caller_that_leaves_lets_its_call_finish_and_be_recorded(

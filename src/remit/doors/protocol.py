@@ -16,6 +16,7 @@ from uvicorn.protocols.http.httptools_impl import (
     HEADER_VALUE_RE,
     STATUS_LINE,
     HttpToolsProtocol,
+    RequestResponseCycle,
 )
 
 from remit.doors.asgi import JSON, NOWHERE, Exchange, Headers
@@ -29,10 +30,21 @@ LARGEST_HEAD: Final = 64 * 1024
 What is read at once (256 KiB) is taken whole, so a head may be larger by one reading.
 """
 
+HEAD_TIME: Final = 30.0
+"""Seconds in which a head arrives, from a connection's beginning or the head's own."""
+
+MOST_WAITING: Final = 16
+"""Requests that may wait behind the one that is answered before no more of them are read.
+
+Reading is how a client that has left is noticed, so it must not stop at the first one that waits.
+"""
+
 _TOO_LARGE: Final = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
     b"connection: close\r\ncontent-length: 0\r\n\r\n"
 )
+
+_TOO_SLOW: Final = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 
 _END: Final = b"0\r\n\r\n"
 
@@ -54,9 +66,16 @@ class DoorProtocol(HttpToolsProtocol):
         self._body = b""
         self._is_in_head = True
         self._head_read = 0
+        self._head_timer: asyncio.TimerHandle | None = None
         self._resting_since = math.inf
+        self._answered: RequestResponseCycle | WholeExchange | None = None
 
     # The request.
+
+    def connection_made(self, transport: asyncio.Transport) -> None:
+        """Take a connection, and wait for its first request."""
+        super().connection_made(transport)
+        self._await_head()
 
     def on_message_begin(self) -> None:
         """Begin a request; what uvicorn notes of it is made when it is needed."""
@@ -69,6 +88,9 @@ class DoorProtocol(HttpToolsProtocol):
         """Wait for the body: if it came with the head, the request may take the short way."""
         self._is_in_head = False
         self._head_read = 0
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
         self._body = b""
         self._is_deferred = True
 
@@ -84,6 +106,7 @@ class DoorProtocol(HttpToolsProtocol):
         if self._is_deferred and self._is_plain():
             self._is_deferred = False
             exchange = WholeExchange(self, self._body)
+            self._answered = exchange
             self.cycle = exchange  # pyright: ignore[reportAttributeAccessIssue] - stands in for one
             task = self.loop.create_task(self._serve(exchange))
             task.add_done_callback(self.tasks.discard)
@@ -94,17 +117,34 @@ class DoorProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Take bytes from the client."""
-        was_in_head = self._is_in_head
+        was_in_head, rested = self._is_in_head, self._resting_since
         super().data_received(data)
         self._go_the_long_way()
-        if self._is_in_head and was_in_head:
-            self._bound_head(len(data))
+        if self._is_in_head:
+            if was_in_head:
+                self._bound_head(len(data))
+            if self._head_timer is None:
+                self._await_head()
+        elif rested < math.inf and self.cycle.response_complete:
+            # Empty lines, or the rest of what was answered before it was whole: no new request.
+            self._resting_since = rested
 
     def _bound_head(self, read: int) -> None:
         """Refuse a head that goes on and on; whoever sends it has shown no credential yet."""
         self._head_read += read
         if self._head_read > LARGEST_HEAD and not self.transport.is_closing():
             self.transport.write(_TOO_LARGE)
+            self.transport.close()
+
+    def _await_head(self) -> None:
+        self._head_timer = self.loop.call_later(HEAD_TIME, self._end_slow_head)
+
+    def _end_slow_head(self) -> None:
+        """Refuse a head that does not arrive: its connection would be kept for nothing."""
+        self._head_timer = None
+        if not self.transport.is_closing():
+            if self.cycle is None or self.cycle.response_complete:  # pyright: ignore[reportUnnecessaryComparison] - uvicorn begins with None
+                self.transport.write(_TOO_SLOW)
             self.transport.close()
 
     def _is_plain(self) -> bool:
@@ -137,8 +177,14 @@ class DoorProtocol(HttpToolsProtocol):
         self.url, self.expect_100_continue = url, expects
         self.headers.extend(headers)
         super().on_headers_complete()
+        if len(self.pipeline) < MOST_WAITING:
+            self.flow.resume_reading()
         if self._body:
             super().on_body(self._body)
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        self._answered = cycle
+        super()._start_asgi_task(cycle, app)
 
     async def _serve(self, exchange: "WholeExchange") -> None:
         try:
@@ -175,6 +221,14 @@ class DoorProtocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Take note that the client has left."""
         super().connection_lost(exc)
+        # uvicorn tells the last request of it, behind which the one that is answered may be.
+        answered = self._answered
+        if answered is not None and not answered.response_complete:
+            answered.disconnected = True
+            answered.message_event.set()
+        self.pipeline.clear()
+        if self._head_timer is not None:
+            self._head_timer.cancel()
         if self.timeout_keep_alive_task is not None:
             self.timeout_keep_alive_task.cancel()
 
