@@ -112,16 +112,19 @@ async def test_t21_updates_reach_whoever_follows_and_may_read_in_both_eras(
         session(http, wikis, "wiki", PAGE) as (older, wire, _),
     ):
         await wire.call("wiki__edit")
-        first = [await modern.hear() for _ in range(3)]
+        # While one stream follows on another, a server may tell of the same change on both.
+        first: list[Any] = []
+        while len({one["params"]["uri"] for one in first}) < 3:
+            first.append(await modern.hear())
         second = await older.hear()
 
     assert idle == {"toolsListChanged": True}
     assert refused == {}
     assert told == {"resourceSubscriptions": [PAGE, SHARED]}
-    assert [one["method"] for one in first] == ["notifications/resources/updated"] * 3
+    assert {one["method"] for one in first} == {"notifications/resources/updated"}
     assert {one["params"]["uri"] for one in first} == {PAGE, SHARED, f"{SHARED}/part"}
-    tags = [one["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"] for one in first]
-    assert tags == [1, 1, 1]
+    tags = {one["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"] for one in first}
+    assert tags == {1}
     assert second == {
         "jsonrpc": "2.0",
         "method": "notifications/resources/updated",
