@@ -1,9 +1,13 @@
 """Prompts and resources under the same rules as tools (R10, R15), and what lint says of them."""
 
+from dataclasses import replace
+
 import pytest
 
 from remit.model.contents import Kind, kind_of, own_name
 from remit.model.declaration import Declaration
+from remit.model.grants import Grant
+from remit.model.limits import Limit
 from remit.model.principals import Principal, PrincipalKind
 from remit.model.roles import Role
 from remit.model.servers import ServerConfig
@@ -109,3 +113,30 @@ def test_lint_complains_only_of_prompts_that_are_known_not_to_be_there(
     found = {finding.code for finding in lint(declaration, offered)}
 
     assert found - {"granted-to-nobody"} == codes
+
+
+@pytest.mark.parametrize(
+    ("offered", "pattern", "codes"),
+    [
+        (OFFERED, "wiki/prompt:greet", set[str]()),
+        (OFFERED, "wiki/prompt:nothing", {"pattern-matches-nothing"}),
+        (OFFERED, "wiki/resource:wiki://page/17", set[str]()),
+        (ONLY_TOOLS, "wiki/prompt:nothing", set[str]()),
+        (ONLY_TOOLS, "wiki/nothing", {"pattern-matches-nothing"}),
+    ],
+)
+def test_grants_and_limits_are_judged_alike(
+    offered: dict[str, frozenset[str]], pattern: str, codes: set[str]
+) -> None:
+    declaration = Declaration(
+        servers={"wiki": ServerConfig(name="wiki", command="true")},
+        roles={"r": Role(name="r", allow=("wiki/*",))},
+        grants=(Grant(subject="role:r", effect="deny", tool=pattern),),
+        limits=(Limit(role="r", tool=pattern, calls=1, seconds=60),),
+    )
+    open_to_all = replace(declaration, grants=())
+
+    of_grants = {one.code for one in lint(declaration, offered) if one.path.startswith("grants")}
+    of_limits = {one.code for one in lint(open_to_all, offered) if one.path.startswith("limits")}
+
+    assert of_grants == of_limits == codes
