@@ -40,6 +40,11 @@ def descendants(pid: int) -> set[Process]:
     return {Process(other, int(stats[other][_STARTED])) for other in family - {pid}}
 
 
+def servers_of(pid: int) -> set[Process]:
+    """Return what a gateway started for its servers: all but the warden that ends them."""
+    return descendants(pid) - mentioning("warden_process.py")
+
+
 def mentioning(text: str) -> set[Process]:
     """Return the processes whose command line holds *text*."""
     found: set[Process] = set()

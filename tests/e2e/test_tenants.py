@@ -13,7 +13,7 @@ import anyio
 import httpx2
 import pytest
 from tests.e2e.conftest import Serve
-from tests.e2e.processes import descendants
+from tests.e2e.processes import servers_of
 
 from remit.admin.keys import make_key
 from remit.admin.tenants import make_tenant
@@ -113,7 +113,7 @@ async def test_each_tenant_has_its_own_lists_calls_servers_and_record(
 
     ran = [len(executed(tmp_path / tenant)) for tenant in ("default", "acme")]
     assert ran == [1, 2]
-    assert len(descendants(running.process.pid)) == 2
+    assert len(servers_of(running.process.pid)) == 2
     rows = running.audit("--tenant", acme)
     assert {row["tenant"] for row in rows} == {"acme"}
     assert [row["decision"] for row in rows] == ["allow", "deny", "allow"]
