@@ -11,7 +11,12 @@ from tests.api.worlds import Api
 
 from remit.doors.api.application import build_routes
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = [
+    pytest.mark.timeout(3000 if os.environ.get("HYPOTHESIS_PROFILE") == "full" else 600),
+    # Seen once in 17,000 requests: the gateway in this process draws the jitter of a pause while
+    # hypothesis watches the same generator.
+    pytest.mark.filterwarnings("ignore:Do not use the `random` module inside strategies"),
+]
 
 EXAMPLES = 300 if os.environ.get("HYPOTHESIS_PROFILE") == "full" else 5
 
