@@ -46,7 +46,7 @@ def _sent(api: Api, method: str, path: str, body: Any, status: int) -> str:
     return reply.text
 
 
-def test_a_secret_in_clear_is_shown_nowhere_and_a_form_sent_back_keeps_it(api: Api) -> None:
+def test_t19_a_secret_in_clear_is_shown_nowhere_and_a_form_sent_back_keeps_it(api: Api) -> None:
     _sent(api, "POST", "/servers", {"name": "child", **ENTRY}, 201)
     _sent(api, "POST", "/servers", {"name": "remote", **REMOTE}, 201)
     for path in READ:
@@ -70,7 +70,7 @@ def test_a_secret_in_clear_is_shown_nowhere_and_a_form_sent_back_keeps_it(api: A
     }
 
 
-def test_a_change_that_is_refused_tells_no_secret(
+def test_t19_a_change_that_is_refused_tells_no_secret(
     api: Api, capfd: pytest.CaptureFixture[str]
 ) -> None:
     name = {"name": "other"}

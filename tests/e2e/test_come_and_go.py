@@ -133,7 +133,7 @@ async def calm(running: Running, processes: int, opened: int) -> None:
     await eventually(lambda: abs(files(pid) - opened) <= SLACK)
 
 
-async def test_fifty_clients_come_and_go_and_two_hundred_at_once(
+async def test_t24_fifty_clients_come_and_go_and_two_hundred_at_once(
     running: Running, tmp_path: Path, http: httpx2.AsyncClient
 ) -> None:
     pid, ran, key = running.process.pid, tmp_path / "ran", running.key("worker")
@@ -156,7 +156,7 @@ async def test_fifty_clients_come_and_go_and_two_hundred_at_once(
 
 
 @pytest.mark.timeout(400)
-async def test_memory_and_processor_are_at_rest_after_a_second_round(
+async def test_t24_memory_and_processor_are_at_rest_after_a_second_round(
     running: Running, tmp_path: Path, http: httpx2.AsyncClient
 ) -> None:
     pid, ran, key = running.process.pid, tmp_path / "ran", running.key("worker")
@@ -173,7 +173,7 @@ async def test_memory_and_processor_are_at_rest_after_a_second_round(
     assert ticks(pid) - used < 0.03 * REST * os.sysconf("SC_CLK_TCK")
 
 
-async def test_a_gateway_that_is_told_to_stop_leaves_no_child_within_its_grace(
+async def test_t24_a_gateway_that_is_told_to_stop_leaves_no_child_within_its_grace(
     running: Running, http: httpx2.AsyncClient, tag: str
 ) -> None:
     caller = Caller(http, running.url, running.key("worker"))
@@ -190,7 +190,7 @@ async def test_a_gateway_that_is_told_to_stop_leaves_no_child_within_its_grace(
     assert mentioning(tag) == set()
 
 
-async def test_a_gateway_that_is_killed_leaves_no_child_either(
+async def test_t24_a_gateway_that_is_killed_leaves_no_child_either(
     running: Running, http: httpx2.AsyncClient, tag: str
 ) -> None:
     caller = Caller(http, running.url, running.key("worker"))
@@ -206,7 +206,7 @@ async def test_a_gateway_that_is_killed_leaves_no_child_either(
     assert mentioning(tag) == set()
 
 
-async def test_one_grace_is_enough_for_calls_and_deaf_servers_together(
+async def test_t24_one_grace_is_enough_for_calls_and_deaf_servers_together(
     tmp_path: Path, serve: Serve, http: httpx2.AsyncClient
 ) -> None:
     # The call outlasts its five seconds, and then the server is deaf to SIGTERM.

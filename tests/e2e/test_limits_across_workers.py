@@ -1,6 +1,9 @@
 """T23: one limit over two gateways, wherever calls are counted, and when that place is gone."""
 
+import json
+import os
 import re
+import signal
 from collections.abc import Generator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -8,11 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.to_thread
 import httpx2
 import pytest
 from tests.e2e.conftest import Serve
+from tests.e2e.processes import Process, descendants
 
-from remit.testing.gateway import Caller, Running, fixture_entry
+from remit.testing.fleets import eventually
+from remit.testing.gateway import Caller, Running, fixture_entry, start_gateway
 from remit.testing.services import Postgres, Redis, open_postgres, open_redis, postgres_programs
 from remit.testing.upstream import executed
 
@@ -28,6 +34,16 @@ _clock = time.time
 time.time = lambda: _clock() + 7200
 """
 """What makes a worker's clock run ahead of a whole span."""
+
+SECOND_AHEAD = """
+import sys
+import time
+
+_clock = time.time
+if sys.orig_argv[-4:-2] == ["--number", "2"]:
+    time.time = lambda: _clock() + 30
+"""
+"""What makes the clock of the second worker of a gateway run ahead by half a minute."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,24 +77,24 @@ def shared_store(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[Sh
             yield Shared(environ={"REMIT_DATABASE_URL": postgres.url()}, server=postgres)
 
 
-def _document(folder: Path) -> dict[str, Any]:
+def _document(folder: Path, per: int | str = HOUR) -> dict[str, Any]:
     tools = ["read", "write", "hidden"]
     allowed = {"tools": {"files": tools[:2]}}
     return {
         "version": "1.0",
         "mcp_servers": {"files": fixture_entry(tools, folder / "ran", session="shared")},
         "roles": {"clerk": allowed, "other": allowed},
-        "limits": [{"tool": "files/read", "calls": CALLS, "per": HOUR}],
+        "limits": [{"tool": "files/read", "calls": CALLS, "per": per}],
     }
 
 
-def _is_limited(answer: Mapping[str, Any]) -> bool:
+def _is_limited(answer: Mapping[str, Any], per: int = HOUR) -> bool:
     """Whether the call has to wait; then the answer has to say so in full."""
     result = answer["result"]
     if not result.get("isError"):
         return False
     assert result["_meta"]["remit/code"] == "LIMIT_REACHED"
-    assert 0 < result["_meta"]["remit/retry_after"] <= HOUR
+    assert 0 < result["_meta"]["remit/retry_after"] <= per
     assert "retry after" in result["content"][0]["text"]
     return True
 
@@ -177,3 +193,84 @@ async def test_t23_limits_across_workers(
         assert await _ran(at(two, other_key), CALLS + 5) == CALLS - 1
         assert await _ran(at(again), CALLS + 5) + await _ran(at(two), CALLS + 5) == 0
     assert one.log.read_text().count("limits are not shared") == 2
+
+
+@pytest.fixture(params=["sqlite", "redis"])
+def two_workers(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[Running]:
+    """Give a gateway of two workers, of which the second's clock is half a minute ahead."""
+    ahead = tmp_path / "ahead"
+    ahead.mkdir()
+    (ahead / "sitecustomize.py").write_text(SECOND_AHEAD)
+    config = tmp_path / "remit.yaml"
+    config.write_text(json.dumps(_document(tmp_path, "minute")))
+    environ = {"PYTHONPATH": str(ahead)}
+    with ExitStack() as stack:
+        if request.param == "redis":
+            redis = stack.enter_context(open_redis(tmp_path))
+            if redis is None:
+                pytest.skip("no redis-server and no valkey-server is installed")
+            environ["REMIT_SHARED_URL"] = redis.url
+        running = start_gateway(tmp_path, config, environ, "--workers", "2")
+        stack.callback(running.stop)
+        yield running
+    assert "Traceback" not in running.log.read_text()
+
+
+def _workers(running: Running) -> set[Process]:
+    return {
+        process
+        for process in descendants(running.process.pid)
+        if process.is_alive and "serve-worker" in Path(f"/proc/{process.pid}/cmdline").read_text()
+    }
+
+
+async def _called_afresh(running: Running, key: str, tool: str = "read") -> Mapping[str, Any]:
+    """Call on a connection of its own, which either worker may get."""
+    async with httpx2.AsyncClient(timeout=30) as http:
+        return await Caller(http, running.url, key).call(f"files__{tool}")
+
+
+async def test_t23_ten_a_minute_over_two_workers_of_one_port(
+    two_workers: Running, tmp_path: Path
+) -> None:
+    running = two_workers
+    await eventually(lambda: "by 2 workers" in running.log.read_text())
+    key, other = await _keys(running)
+    for _ in range(20):  # a key with the caller's name and another secret
+        async with httpx2.AsyncClient(timeout=30) as http:
+            forged = Caller(http, running.url, f"{key[:-8]}00000000")
+            reply = await forged.send("tools/call", {"name": "files__read", "arguments": {}})
+            assert reply.status_code == 401
+    answers: list[Mapping[str, Any]] = []
+
+    async def call() -> None:
+        answers.append(await _called_afresh(running, key))
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(40):
+            tasks.start_soon(call)
+
+    assert sorted(_is_limited(answer, 60) for answer in answers) == [False] * 10 + [True] * 30
+    assert _executed(tmp_path) == 10
+    for with_key, tool in ((key, "write"), (other, "read"), (other, "write")):
+        assert not _is_limited(await _called_afresh(running, with_key, tool), 60)
+
+    # A worker that is started anew knows what was counted.
+    before = _workers(running)
+    victim = min(before, key=lambda process: process.pid)
+    os.kill(victim.pid, signal.SIGKILL)
+    await eventually(lambda: len(_workers(running)) == 2 and victim not in _workers(running))
+    for _ in range(20):
+        assert _is_limited(await _called_afresh(running, key), 60)
+    assert _executed(tmp_path) == 11
+    assert {row["code"] for row in running.audit("--principal", "key:clerk-key")} == {
+        "",
+        "LIMIT_REACHED",
+    }
+
+
+async def _keys(running: Running) -> tuple[str, str]:
+    return (
+        await anyio.to_thread.run_sync(running.key, "clerk"),
+        await anyio.to_thread.run_sync(running.key, "other"),
+    )

@@ -87,7 +87,7 @@ def running(module_folder: Path, serve_module: Serve, issuer: FakeIssuer) -> Run
     return serve_module(document, REMIT_LOG_LEVEL="DEBUG", **IN_ENVIRONMENT).settle()
 
 
-async def test_secrets_reach_whom_they_are_for_and_nobody_else(
+async def test_t19_secrets_reach_whom_they_are_for_and_nobody_else(
     running: Running, http: httpx2.AsyncClient
 ) -> None:
     caller = Caller(http, running.url, running.key("worker"))
@@ -106,7 +106,7 @@ async def test_secrets_reach_whom_they_are_for_and_nobody_else(
     assert executed(running.folder / "ran")[-1].arguments == {"password": PASSWORD}
 
 
-async def test_no_row_log_file_or_output_holds_a_secret(
+async def test_t19_no_row_log_file_or_output_holds_a_secret(
     running: Running, http: httpx2.AsyncClient
 ) -> None:
     caller = Caller(http, running.url, running.key("worker"))
@@ -154,7 +154,7 @@ API = (
 """Lists, single things, exports and errors."""
 
 
-async def test_no_credential_of_a_caller_or_a_server_is_found_anywhere(
+async def test_t19_no_credential_of_a_caller_or_a_server_is_found_anywhere(
     running: Running, issuer: FakeIssuer, http: httpx2.AsyncClient
 ) -> None:
     # T19

@@ -22,6 +22,11 @@ from remit.testing.upstream import (
 )
 
 AT_ONCE = 10
+AWAY = 3.0
+"""Seconds for which the server's port refuses connections."""
+
+LONGEST_PAUSE = 5.0
+"""Seconds between two attempts at most."""
 
 
 @pytest.fixture
@@ -58,7 +63,7 @@ def failure_of(reply: dict[str, Any]) -> str:
 
 
 @pytest.mark.parametrize("status", [404, 400])
-async def test_ten_calls_after_a_restart_open_one_session_and_run_once_each(
+async def test_t10_ten_calls_after_a_restart_open_one_session_and_run_once_each(
     running: Running, http: httpx2.AsyncClient, wiki: WebFixture, ran: Path, status: int
 ) -> None:
     session = await session_of(running, http)
@@ -81,7 +86,7 @@ async def test_ten_calls_after_a_restart_open_one_session_and_run_once_each(
     assert {row["outcome"] for row in running.audit()} == {"ok"}
 
 
-async def test_refused_credentials_are_named_and_cause_no_handshake(
+async def test_t10_refused_credentials_are_named_and_cause_no_handshake(
     running: Running, http: httpx2.AsyncClient, wiki: WebFixture, ran: Path
 ) -> None:
     session = await session_of(running, http)
@@ -99,7 +104,7 @@ async def test_refused_credentials_are_named_and_cause_no_handshake(
     assert "t0ken-of-wiki" not in running.log.read_text()
 
 
-async def test_a_server_that_is_not_there_is_named_and_found_again(
+async def test_t10_a_server_that_is_not_there_is_named_and_found_again(
     running: Running, http: httpx2.AsyncClient, wiki: WebFixture, ran: Path
 ) -> None:
     session = await session_of(running, http)
@@ -114,3 +119,55 @@ async def test_a_server_that_is_not_there_is_named_and_found_again(
     await session.until_listed({"wiki__work"})
     assert "isError" not in (await session.call("wiki__work"))["result"]
     assert len(executed(ran)) == 1
+
+
+async def test_t10_a_server_that_answers_503_is_not_taken_for_one_that_restarted(
+    running: Running, http: httpx2.AsyncClient, wiki: WebFixture, ran: Path
+) -> None:
+    session = await session_of(running, http)
+    assert "result" in await session.call("wiki__work")
+    opened, known = len(received(ran, "initialize")), wiki.sessions.copy()
+    wiki.unknown_session = 503
+    wiki.forget_sessions()
+
+    text = failure_of(await session.call("wiki__work"))
+
+    assert "'wiki'" in text
+    assert "503" in text
+    assert len(received(ran, "initialize")) == opened
+    wiki.sessions |= known
+    await session.until_listed({"wiki__work"})
+    assert "isError" not in (await session.call("wiki__work"))["result"]
+    assert len(executed(ran)) == 2
+
+
+async def test_t10_refused_for_three_seconds_it_is_tried_a_few_times_and_found(
+    running: Running, http: httpx2.AsyncClient, wiki: WebFixture, ran: Path
+) -> None:
+    session = await session_of(running, http)
+    by = {"Authorization": f"Bearer {running.admin_key}"}
+    wiki.stop()
+    wiki.forget_sessions()
+    texts: list[str] = []
+    with anyio.move_on_after(AWAY):
+        while True:
+            answer = await session.call("wiki__work")
+            # It is listed until one attempt to reconnect has failed, and then is as if not there.
+            texts += [failure_of(answer)] if "result" in answer else []
+            await anyio.sleep(0.05)
+    told = (await http.get(f"{running.base}/api/v1/servers/wiki", headers=by)).json()
+
+    wiki.start()
+    await session.until_listed({"wiki__work"}, within=LONGEST_PAUSE + 5)
+    # In the client's own session with the gateway, which survived all of it.
+    replies = [await session.call("wiki__work") for _ in range(3)]
+
+    assert texts
+    assert all("'wiki'" in text for text in texts)
+    assert told["state"] == "backing_off"
+    assert "refused" in told["reason"]
+    # Half a second, then twice as long each time, and none of that for each call.
+    assert 1 < told["failures"] <= 6
+    assert told["retry_in"] <= LONGEST_PAUSE
+    assert not [reply for reply in replies if reply["result"].get("isError")]
+    assert len(executed(ran)) == 3

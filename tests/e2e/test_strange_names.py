@@ -59,7 +59,7 @@ async def called(running: Running, http: httpx2.AsyncClient, path: str) -> dict[
     return names
 
 
-async def test_names_are_legal_apart_and_reach_the_server_as_they_were_also_after_a_restart(
+async def test_t3_names_are_legal_apart_and_reach_the_server_as_they_were_also_after_a_restart(
     tmp_path: Path, serve: Serve, http: httpx2.AsyncClient
 ) -> None:
     first = serve(document(tmp_path, [*NAMES[:4], "", *NAMES[4:]])).settle()

@@ -72,7 +72,7 @@ def token(issuer: FakeIssuer, *, kid: str = "k1", **claims: object) -> str:
     return issuer.token({"exp": time.time() + 600, **claims}, kid=kid)
 
 
-async def test_only_the_tokens_that_hold_pass_and_the_log_holds_none_of_them(
+async def test_t14_only_the_tokens_that_hold_pass_and_the_log_holds_none_of_them(
     running: Running, issuer: FakeIssuer, http: httpx2.AsyncClient, tmp_path: Path
 ) -> None:
     sent: list[str] = []
@@ -112,7 +112,7 @@ async def test_only_the_tokens_that_hold_pass_and_the_log_holds_none_of_them(
         ("*", False),
     ],
 )
-async def test_a_roles_claim_of_any_shape_opens_what_it_names_and_never_everything(
+async def test_t14_a_roles_claim_of_any_shape_opens_what_it_names_and_never_everything(
     module_running: Running,
     module_issuer: FakeIssuer,
     http: httpx2.AsyncClient,
@@ -126,7 +126,7 @@ async def test_a_roles_claim_of_any_shape_opens_what_it_names_and_never_everythi
     assert ("result" in await caller.call("tools__work")) is opens
 
 
-async def test_a_rotation_costs_one_fetch_and_no_restart_and_an_outage_stops_nobody_known(
+async def test_t14_a_rotation_costs_one_fetch_and_no_restart_and_an_outage_stops_nobody_known(
     running: Running, issuer: FakeIssuer, http: httpx2.AsyncClient
 ) -> None:
     async def status(text: str) -> int:
@@ -152,7 +152,7 @@ async def test_a_rotation_costs_one_fetch_and_no_restart_and_an_outage_stops_nob
     assert await status(token(issuer, kid="k2", sub="bob")) == 200
 
 
-async def test_ten_thousand_random_keys_leave_memory_flat_and_the_door_open(
+async def test_t14_ten_thousand_random_keys_leave_memory_flat_and_the_door_open(
     module_running: Running, http: httpx2.AsyncClient
 ) -> None:
     # Over the wire a tenth of them; ten thousand are tried on the authenticator itself.

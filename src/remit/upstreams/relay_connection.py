@@ -17,6 +17,7 @@ from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 from remit.errors import UpstreamError
 from remit.upstreams.http import broken, broken_off, no_http
 from remit.upstreams.relay_answer import RelayAnswer
+from remit.upstreams.relay_heads import KnownHead
 
 MOST_HEAD = 64 * 1024
 """Bytes beside a body that may arrive at a stretch: heads, a chunk's extensions, trailers."""
@@ -31,6 +32,7 @@ class RelayConnection(asyncio.Protocol):
         on_lost: Told when the connection is gone.
 
     Attributes:
+        is_closing: Says whether no more requests may be sent.
         idle_since: When it came to rest, on the event loop's clock.
     """
 
@@ -41,6 +43,7 @@ class RelayConnection(asyncio.Protocol):
         on_rest: Callable[["RelayConnection"], None],
         on_lost: Callable[["RelayConnection"], None],
     ) -> None:
+        self.is_closing: Callable[[], bool]
         self.idle_since = 0.0
         self._where = where
         self._on_rest = on_rest
@@ -49,13 +52,9 @@ class RelayConnection(asyncio.Protocol):
         self._parser = HttpResponseParser(self)
         self._answer: RelayAnswer | None = None
         self._headers: dict[str, str] = {}
+        self._known = KnownHead()
         self._beside_body = 0
         self._is_paused = False
-
-    @property
-    def is_usable(self) -> bool:
-        """Whether another request may be sent."""
-        return not self._transport.is_closing()
 
     def start(self, request: bytes, max_message: int) -> RelayAnswer:
         """Send a request, whole, and return what its answer will be found in."""
@@ -90,12 +89,19 @@ class RelayConnection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Take the transport."""
         self._transport = cast("asyncio.Transport", transport)
+        self.is_closing = transport.is_closing
 
     def data_received(self, data: bytes) -> None:
         """Take bytes from the server."""
         answer = self._answer
         if answer is None:
             self._transport.abort()  # nobody asked for anything
+            return
+        is_first = not answer.status and not self._beside_body
+        if is_first and (body := self._known.body_in(data)) is not None:
+            self._answer = None
+            answer.take_whole(self._known.status, self._known.headers, body)
+            self._rest(is_clean=True)
             return
         self._beside_body += len(data)
         is_http = True
@@ -105,6 +111,8 @@ class RelayConnection(asyncio.Protocol):
             is_http = False
         if self._answer is None:
             self._rest(is_clean=is_http)
+            if is_first and not self.is_closing():
+                self._known.learn(data, answer.status, answer.headers)
         elif not is_http or self._beside_body > MOST_HEAD:
             self._break(no_http(self._where))
         else:
@@ -169,7 +177,8 @@ class RelayConnection(asyncio.Protocol):
 
     def _rest(self, *, is_clean: bool) -> None:
         """Come to rest after a whole answer."""
-        self.resume()
+        if self._is_paused:
+            self.resume()
         if not is_clean or self._transport.get_write_buffer_size():
             # More came than the answer, or it came before the whole request was taken.
             self._transport.abort()
