@@ -16,10 +16,11 @@ from datetime import UTC, datetime
 from typing import Any, Final, Literal
 
 import msgspec
-from sqlalchemy import Connection, Row, Select, bindparam, select, text
+from sqlalchemy import Connection, Row, Select, select, text
 
 from remit.storage.cuts import SignedCut
-from remit.storage.tables import audit_chain, audit_events
+from remit.storage.tables import audit_events
+from remit.storage.texts import storable
 
 FIELDS: Final = (
     "id",
@@ -53,9 +54,7 @@ PAGE: Final = 1000
 _encode: Final = msgspec.json.Encoder().encode
 
 # made once, since every batch of events needs them; both databases read them
-_HEADS: Final = select(audit_chain).where(
-    audit_chain.c.tenant.in_(bindparam("tenants", expanding=True))
-)
+_HEAD: Final = text("SELECT length, hash FROM audit_chain WHERE tenant = :tenant")
 _SAVE: Final = text(
     "INSERT INTO audit_chain (tenant, length, hash) VALUES (:tenant, :length, :hash) "
     "ON CONFLICT (tenant) DO UPDATE SET length = excluded.length, hash = excluded.hash"
@@ -136,9 +135,11 @@ def hash_of(previous: str, hashed: bytes) -> str:
 
 def heads_of(connection: Connection, tenants: Collection[str]) -> dict[str, Head]:
     """Return where the chains of *tenants* end; the caller is the only writer meanwhile."""
-    found = connection.execute(_HEADS, {"tenants": list(tenants)}).all()
-    heads = {row.tenant: Head(length=row.length, hash=row.hash) for row in found}
-    return {tenant: heads.get(tenant, Head()) for tenant in tenants}
+    heads: dict[str, Head] = {}
+    for tenant in tenants:
+        row = connection.execute(_HEAD, {"tenant": storable(tenant)}).one_or_none()
+        heads[tenant] = Head() if row is None else Head(length=row.length, hash=row.hash)
+    return heads
 
 
 def save_heads(connection: Connection, heads: Mapping[str, Head]) -> None:

@@ -4,6 +4,7 @@ Inserting an event twice is inserting it once, so every process may take in ever
 begins where the database says that the last one ended (progress.py). Only a file's own process, or
 whoever finds its lock free, deletes it.
 
+What this process recorded last need not be read again (recent.py), but the files are the truth.
 Events are taken for new while nobody else can have taken their lines; else, and when one turns out
 to be there already, the database is asked for each.
 """
@@ -26,6 +27,7 @@ from remit.storage.database import Database
 from remit.storage.insertion import insert_events
 from remit.storage.journal import SUFFIX, Journal, JournalFile, read_lines
 from remit.storage.progress import Stretch, forget_journals, is_next, note_taken, taken_of
+from remit.storage.recent import Recent
 from remit.storage.texts import storable, storable_json
 
 log = structlog.get_logger(__name__)
@@ -38,6 +40,10 @@ _DECODER: Final = msgspec.json.Decoder(AuditEvent)
 _BEGUN: Final = b'"kind":"invoked"'
 _NEAR_THE_START: Final = 80
 _JSON_FIELDS: Final = ("arguments", "result")
+
+
+_Found = tuple[list[AuditEvent], list[bytes]]
+"""Events, and lines that are none."""
 
 
 class _Beginning(msgspec.Struct):
@@ -84,6 +90,9 @@ class Intake:
         database: Where they go.
         journal: The files of this process, and the folder of everybody's.
         durable: Whether a commit must survive power loss, as the journal did.
+
+    Attributes:
+        recent: What this process has recorded last; it may know the events of its lines.
     """
 
     def __init__(self, database: Database, journal: Journal, *, durable: bool) -> None:
@@ -93,6 +102,7 @@ class Intake:
         self._one_at_a_time = anyio.Lock()
         self._read_of_living: dict[str, int] = {}
         self._deleted: set[str] = set()
+        self.recent = Recent()
 
     async def store(
         self,
@@ -169,15 +179,22 @@ class Intake:
     async def _take_own(self) -> None:
         for file, stop in [(file, file.size) for file in self._journal.files]:
             while file.taken < stop:
-                lines, end = read_lines(file.descriptor, file.taken, stop, most=BATCH)
-                if not lines:
-                    log.error("journal was cut by somebody else", file=str(file.path))
-                    end = stop
+                found, end = self._next_of(file, stop)
                 taken = Stretch(name=file.path.name, start=file.taken, end=end)
-                await self._take(lines, taken, rejects=_rejects_of(file.path))
+                await self._take(found, taken, rejects=_rejects_of(file.path))
                 file.taken = end
             if self._journal.discard_taken(file):
                 self.deleted(file)
+
+    def _next_of(self, file: JournalFile, stop: int) -> tuple[_Found, int]:
+        events, end = self.recent.take(file, stop, most=BATCH)
+        if events:
+            return (_told_once(events), []), end
+        lines, end = read_lines(file.descriptor, file.taken, stop, most=BATCH)
+        if not lines:
+            log.error("journal was cut by somebody else", file=str(file.path))
+            end = stop
+        return events_of(lines), end
 
     async def _take_others(self, everybodys: Sequence[str], *, living: bool) -> None:
         own = {file.path.name for file in self._journal.files}
@@ -220,7 +237,8 @@ class Intake:
             lines, end = read_lines(descriptor, start, stop, most=BATCH)
             if not lines:
                 break
-            await self._take(lines, Stretch(name=name, start=start, end=end), rejects=None)
+            taken = Stretch(name=name, start=start, end=end)
+            await self._take(events_of(lines), taken, rejects=None)
             start = self._read_of_living[name] = end
 
     async def _take_dead(self, descriptor: int, path: Path) -> None:
@@ -233,7 +251,7 @@ class Intake:
                 log.warning("journal ends in a torn line", file=str(path), bytes=stop - start)
                 break
             taken = Stretch(name=path.name, start=start, end=end)
-            await self._take(lines, taken, rejects=_rejects_of(path))
+            await self._take(events_of(lines), taken, rejects=_rejects_of(path))
             start = end
         os.unlink(path)  # noqa: PTH108 - so is every other call on it here
         self._deleted.add(path.name)
@@ -244,9 +262,9 @@ class Intake:
         async with self._database.reading() as connection:
             return await connection.run_sync(taken_of, name)
 
-    async def _take(self, lines: Sequence[bytes], taken: Stretch, *, rejects: Path | None) -> None:
-        """Store the events of *lines*, which are all of *taken*, and set aside what is none."""
-        events, refused = events_of(lines)
+    async def _take(self, found: _Found, taken: Stretch, *, rejects: Path | None) -> None:
+        """Store the events of a stretch, and set aside what is none."""
+        events, refused = found
         if events:
             try:
                 await self._store_all(events, taken=None if refused else taken)
@@ -274,7 +292,7 @@ class Intake:
         return refused
 
 
-def events_of(lines: Sequence[bytes]) -> tuple[list[AuditEvent], list[bytes]]:
+def events_of(lines: Sequence[bytes]) -> _Found:
     """Return the events of *lines* in their order, and those that are damaged.
 
     Left out are `invoked` events whose calls ended in the same batch: the end says all they do.
@@ -295,6 +313,16 @@ def events_of(lines: Sequence[bytes]) -> tuple[list[AuditEvent], list[bytes]]:
         elif event.kind is not EventKind.INVOKED or event.call_id not in ended:
             events.append(event)
     return events, damaged
+
+
+def _told_once(events: Sequence[AuditEvent]) -> list[AuditEvent]:
+    """Leave out the same as `events_of` does."""
+    ended = {event.call_id for event in events if event.kind in ENDS}
+    return [
+        event
+        for event in events
+        if event.kind is not EventKind.INVOKED or event.call_id not in ended
+    ]
 
 
 def _is_told_again(line: bytes, ended: Collection[str]) -> bool:
