@@ -149,7 +149,7 @@ class RelayConnection(asyncio.Protocol):
         """Refuse an answer to what nobody asked."""
         if self._answer is None:
             raise ValueError("an answer too many")
-        self._fields = []
+        self._fields = []  # what trailed the body before is dropped
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Take a field, be it of the head or one that trails a body."""
@@ -157,12 +157,12 @@ class RelayConnection(asyncio.Protocol):
 
     def on_headers_complete(self) -> None:
         """Take the end of a head; that of an interim answer says nothing."""
+        fields, self._fields = self._fields, []
         status = self._parser.get_status_code()
         if self._answer is not None and status >= _OK:
-            if self._fields != self._known_fields:
-                self._known_fields, self._known_headers = self._fields, _read(self._fields)
+            if fields != self._known_fields:
+                self._known_fields, self._known_headers = fields, _read(fields)
             self._answer.begin(status, self._known_headers)
-            self._fields = []  # what trails the body is dropped
 
     def on_body(self, data: bytes) -> None:
         """Take a piece of the body."""
