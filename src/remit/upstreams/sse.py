@@ -116,7 +116,7 @@ class _Stream:
             await before.wait()
         try:
             with anyio.fail_after(_POSTING):
-                headers = _POST | context_in_request(frame)
+                headers = {**_POST, **context_in_request(frame)}
                 request = self._exchange.prepare("POST", headers, url=self._endpoint)
                 with closing(await request.send(frame)) as answer:
                     await answer.read()
