@@ -3,7 +3,9 @@
 from collections.abc import AsyncGenerator
 
 import aiohttp
+import anyio
 import pytest
+from anyio.abc import ByteStream
 from tests.doors.worlds import FILES, Wire, World, build_world, caller, serving, tool
 
 from remit.model.roles import Role
@@ -45,3 +47,12 @@ async def http() -> AsyncGenerator[aiohttp.ClientSession]:
 def wire(http: aiohttp.ClientSession, files_url: str) -> Wire:
     """Raw requests of the reader."""
     return Wire(http, files_url)
+
+
+@pytest.fixture
+async def line(files_world: World) -> AsyncGenerator[ByteStream]:
+    """A raw connection to a served world."""
+    async with serving(files_world) as url:
+        port = int(url.rpartition(":")[2])
+        async with await anyio.connect_tcp("127.0.0.1", port) as stream:
+            yield stream

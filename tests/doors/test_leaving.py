@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Callable
 
 import anyio
 import anyio.lowlevel
@@ -116,20 +117,29 @@ async def test_an_older_caller_that_leaves_lets_its_call_finish_and_be_recorded(
     assert await until_finished(files_world) == "ok"
 
 
+class _Silent:
+    """A client whose connection does not tell of its end."""
+
+    def when_gone(self, tell: Callable[[], object] | None) -> bool:
+        del tell
+        return False
+
+
 async def test_a_watch_that_began_ends_with_the_call_that_it_watched() -> None:
     disconnects = Disconnects()
     watched, left = anyio.Event(), anyio.Event()
 
-    async def gone() -> None:
-        watched.set()
-        try:
-            await anyio.sleep_forever()
-        finally:
-            left.set()
+    class Client(_Silent):
+        async def gone(self) -> None:
+            watched.set()
+            try:
+                await anyio.sleep_forever()
+            finally:
+                left.set()
 
     with anyio.fail_after(5):
         async with disconnects.running():
-            with disconnects.watch(gone):
+            with disconnects.watch(Client()):
                 await watched.wait()
             await left.wait()
             finished = True
@@ -141,12 +151,13 @@ async def test_a_call_that_is_over_soon_is_never_watched(monkeypatch: pytest.Mon
     monkeypatch.setattr("remit.doors.mcp.disconnects.NOTICE_AFTER", 3600.0)
     disconnects = Disconnects()
 
-    async def gone() -> None:
-        raise AssertionError
+    class Client(_Silent):
+        async def gone(self) -> None:
+            raise AssertionError
 
     async with disconnects.running():
         for _ in range(100):
-            with disconnects.watch(gone):
+            with disconnects.watch(Client()):
                 await anyio.lowlevel.checkpoint()
 
 

@@ -1,27 +1,16 @@
 """The short way of `doors/protocol.py`: what takes it, what does not, and that nobody can tell."""
 
 import socket
-from collections.abc import AsyncGenerator
 
 import anyio
 import pytest
 from anyio.abc import ByteStream
+from tests.doors.raw import answer, closed, post
 from tests.doors.worlds import World, serving
 
 from remit.doors.asgi import Exchange
 from remit.doors.mcp.http import McpEndpoint
 from remit.doors.protocol import WholeExchange
-
-PING = b'{"jsonrpc":"2.0","id":%d,"method":"ping"}'
-
-
-@pytest.fixture
-async def line(files_world: World) -> AsyncGenerator[ByteStream]:
-    """A raw connection to a served world."""
-    async with serving(files_world) as url:
-        port = int(url.rpartition(":")[2])
-        async with await anyio.connect_tcp("127.0.0.1", port) as stream:
-            yield stream
 
 
 @pytest.fixture
@@ -41,39 +30,6 @@ def ways(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(WholeExchange, "__init__", note_whole)
     monkeypatch.setattr(Exchange, "__init__", note_general)
     return taken
-
-
-def post(number: int, *lines: bytes, version: bytes = b"1.1", path: bytes = b"/mcp") -> bytes:
-    body = PING % number
-    head = [
-        b"POST %b HTTP/%b" % (path, version),
-        b"Host: localhost",
-        b"Authorization: Bearer reader-key",
-        b"Content-Type: application/json",
-        b"Accept: application/json, text/event-stream",
-        b"Content-Length: %d" % len(body),
-        *lines,
-    ]
-    return b"\r\n".join(head) + b"\r\n\r\n" + body
-
-
-async def answer(line: ByteStream, number: int) -> bytes:
-    """Read up to the end of the answer to *number*."""
-    received = b""
-    end = b'"id":%d,"result":{}}' % number
-    with anyio.fail_after(10):
-        while end not in received:
-            received += await line.receive()
-    return received
-
-
-async def closed(line: ByteStream) -> bool:
-    with anyio.fail_after(10):
-        try:
-            while True:
-                await line.receive()
-        except (anyio.EndOfStream, anyio.BrokenResourceError):
-            return True
 
 
 async def test_whole_requests_on_a_kept_connection_take_the_short_way(

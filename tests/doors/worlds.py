@@ -182,7 +182,7 @@ class World:
 
     def find(self, tenant: str) -> TenantDoor | None:
         """Return the door of the one tenant that there is."""
-        mirrored = MirroredArguments(self.listing, self.directory)
+        mirrored = MirroredArguments(self.listing, self.directory, self.fleet)
         door = TenantDoor(uuid=UUID, door=self.door, mirrored=mirrored)
         return door if tenant == "default" else None
 

@@ -137,7 +137,7 @@ def _door_of(gateway: Gateway, tenant: str) -> TenantDoor | None:
     return TenantDoor(
         uuid=served.tenant.uuid,
         door=build_door(gateway, served),
-        mirrored=MirroredArguments(served.listing, served.directory),
+        mirrored=MirroredArguments(served.listing, served.directory, served.fleet),
     )
 
 

@@ -1,9 +1,9 @@
 """One HTTP exchange over ASGI, without a framework: read once, answer once."""
 
-from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from typing import Any, Final
 
+from remit.doors.head import Head, Headers
 from remit.errors import RemitError
 from remit.upstreams.deadline import Deadline
 
@@ -12,15 +12,12 @@ Event = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Event]]
 Send = Callable[[Event], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
-Headers = Iterable[tuple[bytes, bytes]]
 
 LARGEST_BODY: Final = 4 * 1024 * 1024
 """Bytes of a request that are read; a larger one is refused whole."""
 
 BODY_TIME: Final = 30.0
 """Seconds a client has to send the body that it announced."""
-
-_NONE: Final = frozenset[bytes]()
 
 NOWHERE: Final = ("", None)
 """The address of a socket that has none."""
@@ -51,51 +48,52 @@ class Exchange:
     """A request with its answer to come.
 
     Attributes:
-        path: Without the query.
-        lines: The headers as they came, their names in lower case.
-        headers: By lower-case name; of a repeated one the last.
-        repeated: Names that came more than once.
+        head: What it began with.
         client: Address and port of the other side, or None where there is no such thing.
         server: Address and port that the connection came to.
         started: Whether the answer has begun.
         granted: Headers of every answer, which let the page that asked read it.
     """
 
-    __slots__ = (
-        "_receive",
-        "_send",
-        "client",
-        "granted",
-        "headers",
-        "lines",
-        "method",
-        "path",
-        "repeated",
-        "server",
-        "started",
-    )
+    __slots__ = ("_receive", "_send", "client", "granted", "head", "server", "started")
 
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._receive = receive
         self._send = send
-        self.read_head(scope["method"], scope["path"], scope["headers"])
+        self.head = Head(scope["method"], scope["path"], scope["headers"])
         self.client: tuple[str, int] | None = scope.get("client")
         self.server: tuple[str, int | None] = scope.get("server") or NOWHERE
-
-    def read_head(self, method: str, path: str, lines: list[tuple[bytes, bytes]]) -> None:
-        """Take what a request begins with."""
-        self.method = method
-        self.path = path
-        self.lines = lines
-        self.headers = dict(lines)
-        self.repeated = _NONE if len(self.headers) == len(lines) else _repeated(lines)
         self.started = False
         self.granted: Headers = ()
 
+    @property
+    def method(self) -> str:
+        """The method."""
+        return self.head.method
+
+    @property
+    def path(self) -> str:
+        """The path, without the query."""
+        return self.head.path
+
+    @property
+    def lines(self) -> Sequence[tuple[bytes, bytes]]:
+        """The headers as they came, their names in lower case."""
+        return self.head.lines
+
+    @property
+    def headers(self) -> Mapping[bytes, bytes]:
+        """The headers by lower-case name; of a repeated one the last."""
+        return self.head.headers
+
+    @property
+    def repeated(self) -> frozenset[bytes]:
+        """Names of headers that came more than once."""
+        return self.head.repeated
+
     def text(self, name: bytes) -> str | None:
         """Return a header's value."""
-        value = self.headers.get(name)
-        return None if value is None else value.decode("latin-1")
+        return self.head.text(name)
 
     async def body(self) -> bytes:
         """Return the whole body.
@@ -124,6 +122,11 @@ class Exchange:
             if not event.get("more_body", False):
                 return bytes(parts + chunk) if parts else chunk
             parts += chunk
+
+    def when_gone(self, tell: Callable[[], object] | None) -> bool:
+        """Have *tell* called once the client has left, or nothing more; False: await `gone`."""
+        del tell
+        return False
 
     async def gone(self) -> None:
         """Return when the client has closed the connection."""
@@ -160,9 +163,3 @@ class Exchange:
 
 def _too_large() -> HttpRefusal:
     return HttpRefusal(413, f"the request is larger than {LARGEST_BODY} bytes")
-
-
-def _repeated(lines: list[tuple[bytes, bytes]]) -> frozenset[bytes]:
-    return frozenset(
-        name for name, count in Counter(name for name, _ in lines).items() if count > 1
-    )

@@ -8,7 +8,7 @@ No cookie is a credential here, so a page has to send its key itself.
 import re
 from typing import Final
 
-from remit.doors.asgi import Headers
+from remit.doors.head import Headers
 
 METHODS: Final = b"GET, POST, PUT, PATCH, DELETE"
 

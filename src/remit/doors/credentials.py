@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import Final, Protocol
 
-from remit.doors.asgi import Exchange, HttpRefusal
+from remit.doors.asgi import HttpRefusal
+from remit.doors.head import Head
 from remit.errors import InsufficientScope, Unauthenticated
 from remit.model.principals import Principal
 
@@ -48,20 +49,20 @@ class Authenticate(Protocol):
         ...
 
 
-def credential_of(exchange: Exchange) -> str | None:
+def credential_of(head: Head) -> str | None:
     """Return the text of the credential, or None when there is none.
 
     Raises:
         NotAdmitted: Two credentials that differ (400).
     """
-    if exchange.repeated & _HEADERS:
+    if head.repeated & _HEADERS:
         raise _two("the request carries several credentials; send one")
-    bearer = exchange.text(b"authorization")
+    bearer = head.text(b"authorization")
     for scheme in _SCHEMES:
         if bearer is not None and bearer[: len(scheme)].lower() == scheme:
             bearer = bearer[len(scheme) :].strip()
             break
-    key = exchange.text(b"x-api-key")
+    key = head.text(b"x-api-key")
     if bearer and key and bearer != key:
         raise _two("the request carries two different credentials; send one")
     return bearer or key or None

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Final, Self
 from urllib.parse import urlsplit
 
-from remit.doors.asgi import Exchange, Headers, HttpRefusal
+from remit.doors.asgi import Exchange, HttpRefusal
 from remit.doors.cors import preflight_of, readable_by
+from remit.doors.head import Head, Headers
 from remit.model.declaration import HttpSettings
 
 _LOOPBACK: Final = re.compile(rb"localhost|127(?:\.[0-9]{1,3}){3}|\[::1\]")
@@ -34,20 +35,25 @@ class Guard:
         Raises:
             HttpRefusal: 421 for a foreign host, 403 for a foreign origin.
         """
-        headers = exchange.headers
-        origin = headers.get(b"origin")
+        known, head = self._current(), exchange.head
+        if head.passed is None or head.passed[0] is not known:
+            head.passed = (known, self._granted(known, head))
+        exchange.granted = head.passed[1]
+
+    def _granted(self, known: "_Known", head: Head) -> Headers:
+        """Return the headers that let the page which asked read the answer."""
+        origin = head.headers.get(b"origin")
         if self._loopback and (
-            b"host" in exchange.repeated or not self._is_known(headers.get(b"host", b""))
+            b"host" in head.repeated or not self._is_known(head.headers.get(b"host", b""))
         ):
             raise HttpRefusal(421, "this gateway is not known by that host name")
-        if origin is not None and (
-            b"origin" in exchange.repeated or not self._is_allowed(origin.lower())
-        ):
+        if origin is None:
+            return ()
+        if b"origin" in head.repeated or not self._is_allowed(origin.lower()):
             raise HttpRefusal(
                 403, "pages of this origin may not call; an administrator lists allowed_origins"
             )
-        if origin is not None and origin.lower() in self._current().listed:
-            exchange.granted = readable_by(origin)
+        return readable_by(origin) if origin.lower() in known.listed else ()
 
     def preflight(self, exchange: Exchange) -> Headers | None:
         """Return what tells a browser that pages of this origin may call, or None.

@@ -8,10 +8,12 @@ from typing import Final
 import msgspec
 import structlog
 
-from remit.doors.asgi import PROBLEM, App, Exchange, Headers, HttpRefusal, Receive, Scope, Send
+from remit.doors.asgi import PROBLEM, App, Exchange, HttpRefusal, Receive, Scope, Send
 from remit.doors.credentials import Authenticate, admitted, credential_of
 from remit.doors.guard import Guard
-from remit.doors.mcp.http import PREFIX, McpEndpoint
+from remit.doors.head import Headers
+from remit.doors.mcp.approach import PREFIX
+from remit.doors.mcp.http import McpEndpoint
 from remit.doors.metrics import PATH as METRICS
 from remit.doors.metrics import Metrics
 from remit.doors.oauth import WELL_KNOWN, ProtectedResources
@@ -177,7 +179,7 @@ class _Health:
         await exchange.respond(200 if ready else 503, msgspec.json.encode(body))
 
     async def _caller(self, exchange: Exchange) -> Principal | None:
-        credential = credential_of(exchange)
+        credential = credential_of(exchange.head)
         if credential is None:
             return None
         try:

@@ -62,7 +62,7 @@ class Metrics:
             HttpRefusal: The caller may not read them.
         """
         families = self._collect()
-        credential = credential_of(exchange)
+        credential = credential_of(exchange.head)
         if credential is not None or not self._is_on_this_machine(exchange):
             principal = await principal_of(self._authenticate, credential, exchange.path)
             if not principal.admin:

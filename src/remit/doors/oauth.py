@@ -15,8 +15,9 @@ import msgspec
 import structlog
 
 from remit.doors.addresses import Addresses
-from remit.doors.asgi import Exchange, Headers, HttpRefusal
+from remit.doors.asgi import Exchange, HttpRefusal
 from remit.doors.credentials import NotAdmitted
+from remit.doors.head import Headers
 from remit.model.grants import JwtIssuer
 
 log = structlog.get_logger(__name__)

@@ -1,10 +1,12 @@
 """uvicorn's HTTP protocol with a short way for what nearly every request to MCP is.
 
-    bytes ──▶ parser ──▶ a whole POST below the prefix, alone on a kept connection ──▶ WholeExchange
-                │                                                                          │
+    bytes ──▶ a head that is known ─────────────────────────────────────────────┐
+      └──▶ parser ──▶ a whole POST below the prefix, alone on a kept connection ──▶ WholeExchange
+                │                                                                       │
                 └──▶ anything else ──▶ uvicorn's own way ──▶ ASGI ──▶ Exchange ──▶ the same answer
 
-The short way spares the ASGI events and a second write; who answers cannot tell the two apart.
+The short way spares the ASGI events and a second write, and a head that came before its parsing;
+who answers cannot tell them apart.
 """
 
 import asyncio
@@ -20,7 +22,8 @@ from uvicorn.protocols.http.httptools_impl import (
     RequestResponseCycle,
 )
 
-from remit.doors.asgi import JSON, NOWHERE, Exchange, Headers
+from remit.doors.asgi import JSON, NOWHERE, Exchange
+from remit.doors.head import Head, Headers, Heads
 
 Answer = Callable[[Exchange], Awaitable[None]]
 """Answers a request, whatever way it came."""
@@ -56,13 +59,17 @@ class DoorProtocol(HttpToolsProtocol):
     Args:
         answer: Answers what takes the short way.
         prefix: Path of the requests that may.
+        heads: The heads that connections of the same port have seen.
         given: What uvicorn gives its protocols.
     """
 
-    def __init__(self, *, answer: Answer, prefix: bytes, **given: Any) -> None:
+    def __init__(self, *, answer: Answer, prefix: bytes, heads: Heads, **given: Any) -> None:
         super().__init__(**given)
         self._answer = answer
         self._prefix = prefix
+        self._heads = heads
+        self._is_between = True
+        self._read = b""
         self._is_deferred = False
         self._body = b""
         self._is_in_head = True
@@ -84,14 +91,11 @@ class DoorProtocol(HttpToolsProtocol):
         self.headers = []
         self.expect_100_continue = False
         self._is_in_head = True
+        self._is_between = False
 
     def on_headers_complete(self) -> None:
         """Wait for the body: if it came with the head, the request may take the short way."""
-        self._is_in_head = False
-        self._head_read = 0
-        if self._head_timer is not None:
-            self._head_timer.cancel()
-            self._head_timer = None
+        self._end_head()
         self._body = b""
         self._is_deferred = True
 
@@ -104,20 +108,30 @@ class DoorProtocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         """Begin to answer."""
+        self._is_between = True
         if self._is_deferred and self._is_plain():
             self._is_deferred = False
-            exchange = WholeExchange(self, self._body)
-            self._answered = exchange
-            self.cycle = exchange  # pyright: ignore[reportAttributeAccessIssue] - stands in for one
-            task = self.loop.create_task(self._serve(exchange))
-            task.add_done_callback(self.tasks.discard)
-            self.tasks.add(task)
+            head = Head("POST", self.url.decode("ascii"), self.headers)
+            self._heads.keep(self._read, head, self._body)
+            self._begin(WholeExchange(self, head, self._body))
             return
         self._go_the_long_way()
         super().on_message_complete()
 
     def data_received(self, data: bytes) -> None:
         """Take bytes from the client."""
+        if self._is_between and self._is_free():
+            known = self._heads.find(data)
+            if known is not None:
+                self._end_head()
+                self._resting_since = math.inf
+                self._begin(WholeExchange(self, *known))
+                return
+            self._read = data
+        self._parse(data)
+        self._read = b""
+
+    def _parse(self, data: bytes) -> None:
         was_in_head, rested = self._is_in_head, self._resting_since
         super().data_received(data)
         self._go_the_long_way()
@@ -129,6 +143,31 @@ class DoorProtocol(HttpToolsProtocol):
         elif rested < math.inf and self.cycle.response_complete:
             # Empty lines, or the rest of what was answered before it was whole: no new request.
             self._resting_since = rested
+
+    def _begin(self, exchange: "WholeExchange") -> None:
+        """Answer a whole request."""
+        self._answered = exchange
+        self.cycle = exchange  # pyright: ignore[reportAttributeAccessIssue] - stands in for one
+        task = self.loop.create_task(self._serve(exchange))
+        task.add_done_callback(self.tasks.discard)
+        self.tasks.add(task)
+
+    def _is_free(self) -> bool:
+        """Whether nothing is being answered, or waits to be."""
+        before = cast("object", self.cycle)  # None before the first request
+        return (
+            (before is None or self.cycle.response_complete)
+            and not self.pipeline
+            and not self.transport.is_closing()
+        )
+
+    def _end_head(self) -> None:
+        """Take note that a head has arrived."""
+        self._is_in_head = False
+        self._head_read = 0
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
 
     def _bound_head(self, read: int) -> None:
         """Refuse a head that goes on and on; whoever sends it has shown no credential yet."""
@@ -151,15 +190,13 @@ class DoorProtocol(HttpToolsProtocol):
     def _is_plain(self) -> bool:
         """Whether nothing is special about a request that is there in full."""
         parser, url = self.parser, self.url
-        before = cast("object", self.cycle)  # None before the first request
         return (
             parser is not None
             and url.startswith(self._prefix)
             and parser.get_method() == b"POST"
             and b"?" not in url
             and b"%" not in url
-            and (before is None or self.cycle.response_complete)
-            and not self.pipeline
+            and self._is_free()
             and not self.expect_100_continue
             and not parser.should_upgrade()
             and parser.get_http_version() == "1.1"
@@ -227,6 +264,8 @@ class DoorProtocol(HttpToolsProtocol):
         if answered is not None and not answered.response_complete:
             answered.disconnected = True
             answered.message_event.set()
+            if isinstance(answered, WholeExchange):
+                answered.leave()
         self.pipeline.clear()
         if self._head_timer is not None:
             self._head_timer.cancel()
@@ -255,13 +294,16 @@ class WholeExchange(Exchange):
         "_body",
         "_gone",
         "_protocol",
+        "_tell",
         "disconnected",
         "keep_alive",
         "response_complete",
     )
 
-    def __init__(self, protocol: DoorProtocol, body: bytes) -> None:
-        self.read_head("POST", protocol.url.decode("ascii"), protocol.headers)
+    def __init__(self, protocol: DoorProtocol, head: Head, body: bytes) -> None:
+        self.head = head
+        self.started = False
+        self.granted = ()
         self.client = protocol.client
         self.server = protocol.server or NOWHERE
         self.keep_alive = True
@@ -270,6 +312,7 @@ class WholeExchange(Exchange):
         self._protocol = protocol
         self._body = body
         self._gone: asyncio.Event | None = None
+        self._tell: Callable[[], object] | None = None
 
     @property
     def message_event(self) -> asyncio.Event:
@@ -281,6 +324,18 @@ class WholeExchange(Exchange):
     async def body(self) -> bytes:
         """Return the whole body."""
         return self._body
+
+    def when_gone(self, tell: Callable[[], object] | None) -> bool:
+        """Have *tell* called once the client has left; at once if it has."""
+        self._tell = tell
+        if self.disconnected and tell is not None:
+            tell()
+        return True
+
+    def leave(self) -> None:
+        """Tell that the client has left."""
+        if self._tell is not None:
+            self._tell()
 
     async def gone(self) -> None:
         """Return when the client has closed the connection before the end of the answer.

@@ -6,8 +6,9 @@ from functools import partial
 
 import uvicorn
 
+from remit.doors.head import Heads
 from remit.doors.http import Application
-from remit.doors.mcp.http import PREFIX
+from remit.doors.mcp.approach import PREFIX
 from remit.doors.protocol import DoorProtocol
 
 
@@ -39,7 +40,7 @@ def build_http_server(app: Application, *, on_stop: Callable[[], None], grace: i
         on_stop: Ends open streams.
         grace: Seconds that requests under way have to end at a stop.
     """
-    protocol = partial(DoorProtocol, answer=app.answer, prefix=PREFIX.encode())
+    protocol = partial(DoorProtocol, answer=app.answer, prefix=PREFIX.encode(), heads=Heads())
     config = uvicorn.Config(
         app,
         http=protocol,  # pyright: ignore[reportArgumentType] - a class, but for its first arguments

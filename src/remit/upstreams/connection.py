@@ -40,15 +40,20 @@ class Connection:
         self.last_used = self._clock()
         self._turns = anyio.Semaphore(most_calls, fast_acquire=True)
 
+    def at_once(self) -> AbstractContextManager[Session] | None:
+        """Take a turn as `turn` does, if nobody has to wait for it."""
+        if not self._turns.value:
+            return None
+        self._turns.acquire_nowait()
+        self.in_flight += 1
+        return self
+
     async def turn(self) -> AbstractContextManager[Session]:
         """Wait until one more call may be under way, which it then is until the context is left.
 
         The context must be entered at once: `with await connection.turn() as session`.
         """
-        if self._turns.value:
-            self._turns.acquire_nowait()
-        else:
-            await self._turns.acquire()
+        await self._turns.acquire()
         self.in_flight += 1
         return self
 

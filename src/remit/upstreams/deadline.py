@@ -20,9 +20,10 @@ class Deadline:
 
     def __enter__(self) -> Self:
         """Begin."""
-        self._task = asyncio.current_task()
-        self._before = self._task.cancelling() if self._task is not None else 0
-        self._timer = asyncio.get_running_loop().call_later(self._seconds, self._end)
+        loop = asyncio.get_running_loop()
+        task = self._task = asyncio.current_task(loop)
+        self._before = task.cancelling() if task is not None else 0
+        self._timer = loop.call_later(self._seconds, self._end)
         return self
 
     def __exit__(
@@ -33,7 +34,7 @@ class Deadline:
     ) -> None:
         """End; a cancellation that is only ours becomes `TimeoutError`."""
         self._timer.cancel()
-        if self._task is None or not self._is_over or self._task.uncancel() > self._before:
+        if not self._is_over or self._task is None or self._task.uncancel() > self._before:
             return
         if kind is not None and issubclass(kind, asyncio.CancelledError):
             raise TimeoutError from error

@@ -108,5 +108,5 @@ async def events_of(answer: HttpAnswer, longest: int) -> AsyncGenerator[Event]:
 
 def is_event_stream(answer: HttpAnswer) -> bool:
     """Whether the body of an answer is a stream of events."""
-    kind = answer.headers.get("content-type", "")
-    return kind.partition(";")[0].strip().lower() == EVENT_STREAM
+    kind = answer.headers.get("content-type", "").lower()
+    return EVENT_STREAM in kind and kind.partition(";")[0].strip() == EVENT_STREAM

@@ -175,7 +175,7 @@ class Fleet:
             UpstreamError: The arguments cannot be put into its own words (R30).
         """
         return await self._reached(tool.server).invoke(
-            tool.name,
+            tool,
             arguments=arguments,
             meta=meta,
             principal=principal,

@@ -20,7 +20,7 @@ from remit.model.contents import Contents, Kind, kind_of, own_name
 from remit.model.servers import ServerConfig
 from remit.model.tools import Hints, Tool, ToolId
 from remit.upstreams.contents import in_own_words
-from remit.upstreams.session import ToolCall
+from remit.upstreams.session import NO_HEADERS, ToolCall
 from remit.upstreams.wire import Malformed, joined, json_bytes, members, value_of
 
 _HINTS = {
@@ -60,19 +60,16 @@ class Route:
         Raises:
             UpstreamError: It has none; nothing was sent.
         """
+        headers: Mapping[str, str] = NO_HEADERS
         try:
-            return self._call(arguments, meta)
+            if self.arguments:
+                arguments = joined(_renamed(members(arguments), self.arguments))
+            if self.headers:
+                headers = mcp_param_headers(
+                    self.headers, cast("dict[str, object]", value_of(arguments))
+                )
         except Malformed as error:
             raise UpstreamError(f"cannot be asked: {error}") from error
-
-    def _call(self, arguments: bytes, meta: bytes) -> ToolCall:
-        headers: Mapping[str, str] = {}
-        if self.arguments:
-            arguments = joined(_renamed(members(arguments), self.arguments))
-        if self.headers:
-            headers = mcp_param_headers(
-                self.headers, cast("dict[str, object]", value_of(arguments))
-            )
         return ToolCall(name=self.theirs, arguments=arguments, meta=meta, headers=headers)
 
 
@@ -95,12 +92,12 @@ class Offer:
         Raises:
             UpstreamError: There is no such call; nothing was sent.
         """
+        route = self.routes.get(item.name)
+        if route is not None:
+            return route.call(arguments, meta)
         kind = kind_of(item.name)
         if kind is Kind.TOOL:
-            route = self.routes.get(item.name)
-            if route is None:
-                raise UpstreamUnavailable(f"offers no tool {item.name!r} now")
-            return route.call(arguments, meta)
+            raise UpstreamUnavailable(f"offers no tool {item.name!r} now")
         own = own_name(item)
         if method == "completion/complete":
             arguments = in_own_words(arguments, kind, own)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from contextlib import aclosing, closing, suppress
 from http import HTTPStatus
 from types import MappingProxyType
+from typing import Final
 
 import anyio
 import msgspec
@@ -38,8 +39,10 @@ _FIELDS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     }
 )
 _CREDENTIALS = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
+# To look a member of an enumeration up takes as long as to compare ten numbers.
+_OK: Final = HTTPStatus.OK.value
+_BAD_REQUEST: Final = HTTPStatus.BAD_REQUEST.value
 _POSTING_LATER = 5.0
-_SHOWN = 1000
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,13 +50,13 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         message: The answer to the request, or None when there was none to be found.
-        text: The beginning of a body that was no event stream.
+        body: The whole of one that was no event stream.
     """
 
     status: int
     headers: Mapping[str, str]
     message: Envelope | None = None
-    text: bytes = b""
+    body: bytes = b""
 
     def __repr__(self) -> str:
         """Name the reply without what it holds."""
@@ -65,13 +68,16 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             UpstreamError: There is none.
         """
+        message = self.message
+        if message is not None and self._speaks_for_itself(message):
+            return result_of(message)
         problem = status_error(self.status, self.headers)
-        if self.message is not None and self._speaks_for_itself(self.message):
-            return result_of(self.message)
         raise problem or UpstreamProtocolError("answered with a message that cannot be read")
 
     def _speaks_for_itself(self, message: Envelope) -> bool:
         """Whether the message says more than the status does."""
+        if self.status < _BAD_REQUEST:
+            return True
         if self.status in _CREDENTIALS:
             return False
         return self.status < HTTPStatus.INTERNAL_SERVER_ERROR or message.answers is not None
@@ -141,22 +147,19 @@ class HttpPeer:
         if dialogue is not None and number is not None:
             self._heard.begin(number, dialogue)
         try:
-            with closing(await (request or self._in_session).send(frame, headers)) as answer:
-                if (
-                    number is not None
-                    and answer.status == HTTPStatus.OK
-                    and is_event_stream(answer)
-                ):
+            answer = await (request or self._in_session).send(frame, headers)
+            try:
+                if number is not None and answer.status == _OK and is_event_stream(answer):
                     message = await self._answer_in_stream(answer, number, dialogue)
                     return Reply(status=answer.status, headers=answer.headers, message=message)
                 body = await answer.read()
+            finally:
+                answer.close()
         finally:
             if dialogue is not None and number is not None:
                 self._heard.end(number)
         message = None if number is None else self._answer_in_body(body, number)
-        return Reply(
-            status=answer.status, headers=answer.headers, message=message, text=body[:_SHOWN]
-        )
+        return Reply(status=answer.status, headers=answer.headers, message=message, body=body)
 
     def post_later(self, frame: bytes) -> None:
         """Send a frame that nobody waits for, and whose failure changes nothing."""
@@ -261,6 +264,8 @@ class HttpPeer:
 
     def _answer_in_body(self, body: bytes, number: int) -> Envelope | None:
         try:
+            if body[:1] == b"{":
+                return self._take(parse_envelope(body), body, number)
             # Revision 2025-03-26 lets a server answer with an array.
             parts = elements(body) if body.lstrip()[:1] == b"[" else [body] if body else []
             found = [self._take(parse_envelope(part), part, number) for part in parts]
@@ -286,14 +291,14 @@ class HttpPeer:
             return None
 
     def _take(self, message: Envelope, data: bytes, number: int | None) -> Envelope | None:
-        if message.is_request:
-            self.post_later(reply_frame(message))
-        elif self.signals.heard(message.method, data):
-            return None
-        elif not message.method:
+        if not message.method:
             if number is not None and message.may_answer(number):
                 return message
             self._transcript.noise(data)
+        elif message.is_request:
+            self.post_later(reply_frame(message))
+        else:
+            self.signals.heard(message.method, data)
         return None
 
 

@@ -9,7 +9,9 @@ A request that was written is never written again: whether a server has run it c
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from http import HTTPStatus
 from types import MappingProxyType
+from typing import Final
 
 from remit.model.servers import ServerConfig
 from remit.upstreams.http import (
@@ -28,6 +30,7 @@ from remit.upstreams.relay_bytes import RequestHead, Target
 from remit.upstreams.relay_pool import RelayPool
 from remit.upstreams.trust import Trust
 
+_REDIRECTING: Final = HTTPStatus.MULTIPLE_CHOICES.value
 _NO_FIELDS: Mapping[str, str] = MappingProxyType({})
 
 
@@ -94,7 +97,16 @@ class RelayRequest:
         """Send it, following redirects that stay on the same origin."""
         head, url = self._head, self._url
         for _ in range(MOST_REDIRECTS):
-            answer = await self._exchange(self._written(head, headers, body))
+            request = self._written(head, headers, body)
+            connection = self._pool.at_hand() or await self._pool.take()
+            answer = connection.start(request, self._max_message)
+            try:
+                await answer.head()
+            finally:
+                if not answer.status:
+                    answer.close()
+            if answer.status < _REDIRECTING:
+                return answer
             is_final = False
             try:
                 target = redirected(answer.status, answer.headers.get("location", ""), url)
@@ -107,19 +119,9 @@ class RelayRequest:
             head, url = self._head_for(target), target
         raise too_many_redirects()
 
-    async def _exchange(self, request: bytes) -> RelayAnswer:
-        connection = await self._pool.take()
-        answer = connection.start(request, self._max_message)
-        try:
-            await answer.head()
-        finally:
-            if not answer.status:
-                answer.close()
-        return answer
-
     def _written(self, head: RequestHead, headers: Mapping[str, str], body: bytes) -> bytes:
         try:
-            fields = head.with_fields(headers)
+            fields = head.with_fields(headers) if headers else head.fixed
         except ValueError as error:
             raise unusable() from error
         if body or self._method == "POST":

@@ -61,7 +61,7 @@ class RelayAnswer:
             UpstreamError: None will come.
         """
         while not self.status:
-            await self._more()
+            await self._next()
 
     async def read(self) -> bytes:
         """Return the whole body."""
@@ -70,7 +70,7 @@ class RelayAnswer:
             while not self._is_complete:
                 self._check_size(len(self._data))
                 self._source.resume()
-                await self._more()
+                await self._next()
         self._check_size(len(self._data))
         body = self._take()
         coding = self.headers.get("content-encoding")
@@ -81,7 +81,7 @@ class RelayAnswer:
         decoder = decoder_of(self.headers.get("content-encoding", ""))
         while self._data or not self._is_complete:
             if not self._data:
-                await self._more()
+                await self._next()
                 continue
             data = self._take()
             self._source.resume()
@@ -120,6 +120,13 @@ class RelayAnswer:
             # A list of pieces would cost many times their size, were they small.
             self._data = bytearray(self._data) + data
 
+    def take_whole(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
+        """Take head and body at once."""
+        self.status = status
+        self.headers = headers
+        self._data = body
+        self.complete()
+
     def complete(self) -> None:
         """Take note that this is all."""
         self._is_complete = True
@@ -146,16 +153,16 @@ class RelayAnswer:
         data, self._data = self._data, b""
         return bytes(data)
 
-    async def _more(self) -> None:
-        """Wait for what `stir` tells of.
+    def _next(self) -> asyncio.Future[None]:
+        """Return what is done once there is what `stir` tells of.
 
         Raises:
             UpstreamError: No more will come.
         """
         if self._problem is not None:
             raise self._problem
-        self._waiter = asyncio.get_running_loop().create_future()
-        await self._waiter
+        waiter = self._waiter = asyncio.get_running_loop().create_future()
+        return waiter
 
     def _check_size(self, size: int) -> None:
         if size > self._max_message:

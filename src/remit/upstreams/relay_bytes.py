@@ -66,6 +66,9 @@ class Target:
 class RequestHead:
     """The head of a request, all but its length.
 
+    Attributes:
+        fixed: It as bytes.
+
     Args:
         fields: In groups; of two for one name, the later group's is sent.
 
@@ -80,7 +83,7 @@ class RequestHead:
         self._first = f"{method} {target.resource} HTTP/1.1\r\n".encode("ascii")
         self._fields = _merged((own, *fields))
         self._taken = self._fields.keys() | _FRAMING
-        self._fixed = self._first + _lines(self._fields.values())
+        self.fixed = self._first + _lines(self._fields.values())
 
     def with_fields(self, more: Mapping[str, str]) -> bytes:
         """Return the head with *more* fields, which win over its own.
@@ -89,9 +92,9 @@ class RequestHead:
             ValueError: One of them cannot be sent as it is.
         """
         if not more:
-            return self._fixed
+            return self.fixed
         if self._taken.isdisjoint(map(str.lower, more)):
-            return self._fixed + _lines(more.items())
+            return self.fixed + _lines(more.items())
         merged = {**self._fields, **_merged((more,))}
         return self._first + _lines(merged.values())
 

@@ -17,6 +17,7 @@ from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 from remit.errors import UpstreamError
 from remit.upstreams.http import broken, broken_off, no_http
 from remit.upstreams.relay_answer import RelayAnswer
+from remit.upstreams.relay_heads import KnownHead
 
 MOST_HEAD = 64 * 1024
 """Bytes beside a body that may arrive at a stretch: heads, a chunk's extensions, trailers."""
@@ -49,6 +50,7 @@ class RelayConnection(asyncio.Protocol):
         self._parser = HttpResponseParser(self)
         self._answer: RelayAnswer | None = None
         self._headers: dict[str, str] = {}
+        self._known = KnownHead()
         self._beside_body = 0
         self._is_paused = False
 
@@ -97,6 +99,12 @@ class RelayConnection(asyncio.Protocol):
         if answer is None:
             self._transport.abort()  # nobody asked for anything
             return
+        is_first = not answer.status and not self._beside_body
+        if is_first and (body := self._known.body_in(data)) is not None:
+            self._answer = None
+            answer.take_whole(self._known.status, self._known.headers, body)
+            self._rest(is_clean=True)
+            return
         self._beside_body += len(data)
         is_http = True
         try:
@@ -105,6 +113,8 @@ class RelayConnection(asyncio.Protocol):
             is_http = False
         if self._answer is None:
             self._rest(is_clean=is_http)
+            if is_first and self.is_usable:
+                self._known.learn(data, answer.status, answer.headers)
         elif not is_http or self._beside_body > MOST_HEAD:
             self._break(no_http(self._where))
         else:
@@ -169,7 +179,8 @@ class RelayConnection(asyncio.Protocol):
 
     def _rest(self, *, is_clean: bool) -> None:
         """Come to rest after a whole answer."""
-        self.resume()
+        if self._is_paused:
+            self.resume()
         if not is_clean or self._transport.get_write_buffer_size():
             # More came than the answer, or it came before the whole request was taken.
             self._transport.abort()

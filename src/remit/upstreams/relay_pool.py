@@ -51,20 +51,23 @@ class RelayPool:
         self._loop = asyncio.get_running_loop()
         self._sweeping: asyncio.TimerHandle | None = None
 
+    def at_hand(self) -> RelayConnection | None:
+        """Return a connection that rests, if there is one and nobody waits, as `take` does."""
+        connection = self._rested() if self._slots.value else None
+        if connection is not None:
+            self._slots.acquire_nowait()
+        return connection
+
     async def take(self) -> RelayConnection:
         """Return a connection that a request can be sent on; it comes back when that is over.
 
         Raises:
             UpstreamUnavailable: None can be opened.
         """
-        if self._slots.value:
-            self._slots.acquire_nowait()
-        else:
-            await self._slots.acquire()
-        while self._resting and not self._is_closed:
-            connection = self._resting.pop()
-            if connection.is_usable:
-                return connection
+        await self._slots.acquire()
+        connection = self._rested()
+        if connection is not None:
+            return connection
         is_open = False
         try:
             connection = await self._connect()
@@ -113,6 +116,14 @@ class RelayPool:
             raise UpstreamUnavailable(f"hung up at once at {self._where}", transient=True)
         self._open.add(connection)
         return connection
+
+    def _rested(self) -> RelayConnection | None:
+        """Return the one used last of those that rest and are still there."""
+        while self._resting:
+            connection = self._resting.pop()
+            if connection.is_usable:
+                return connection
+        return None
 
     def _rest(self, connection: RelayConnection) -> None:
         self._slots.release()

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final, Protocol, cast
 
 import anyio
@@ -32,6 +33,9 @@ ABOUT_CONNECTION: Final = LISTS_CHANGED | {UPDATED, ACKNOWLEDGED}
 """Notifications that concern a connection, and not a request on it."""
 
 
+NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
+
+
 class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
     """A call in the server's own words: of a tool, or of another method that takes turns.
 
@@ -49,7 +53,7 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
     method: str = "tools/call"
     arguments: bytes
     meta: bytes = b""
-    headers: Mapping[str, str] = {}
+    headers: Mapping[str, str] = NO_HEADERS
     more: bytes = b""
     dialogue: Dialogue | None = None
 
@@ -136,6 +140,7 @@ class Signals:
     """What a connection tells its owner: the tools changed, or the conversation is over.
 
     Attributes:
+        ended: Why the conversation is over, or None while it goes on.
         process: The id of the child process at the other end, and of its group; None without one.
         follower: Who else is told of the end, and of updates to resources.
     """
@@ -146,12 +151,7 @@ class Signals:
         self._acknowledgements: dict[int, asyncio.Future[object]] = {}
         self._stirred = anyio.Event()
         self._changed = False
-        self._ended: str | None = None
-
-    @property
-    def ended(self) -> str | None:
-        """Why the conversation is over, or None while it goes on."""
-        return self._ended
+        self.ended: str | None = None
 
     def tools_changed(self) -> None:
         """Say that the list of tools should be read again."""
@@ -190,8 +190,8 @@ class Signals:
 
     def end(self, reason: str) -> None:
         """Say that nothing more will come; the first reason stands."""
-        if self._ended is None:
-            self._ended = reason
+        if self.ended is None:
+            self.ended = reason
         self._stirred.set()
         self.lapsed()
 
@@ -202,7 +202,7 @@ class Signals:
 
     async def wait(self, seconds: float) -> None:
         """Return at the next signal, or after *seconds*."""
-        if self._changed or self._ended is not None:
+        if self._changed or self.ended is not None:
             return
         self._stirred = anyio.Event()
         with anyio.move_on_after(seconds):
@@ -211,11 +211,11 @@ class Signals:
     async def wait_end(self, seconds: float) -> bool:
         """Return whether the conversation ended within *seconds*."""
         until = anyio.current_time() + seconds
-        while self._ended is None and (left := until - anyio.current_time()) > 0:
+        while self.ended is None and (left := until - anyio.current_time()) > 0:
             self._stirred = anyio.Event()
             with anyio.move_on_after(left):
                 await self._stirred.wait()
-        return self._ended is not None
+        return self.ended is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,9 +41,15 @@ SESSION_HEADER = "Mcp-Session-Id"
 LISTEN_PAUSE = 5.0
 """Seconds between two attempts to follow a server's notifications."""
 
+_MOST_PREPARED = 512
+"""Requests that are remembered: a server has a few tools, but any number of resources."""
+
 _PROBE = 3.0
 _LEAVING = 1.0
 _MODERN_ONLY = (HEADER_MISMATCH, MISSING_REQUIRED_CLIENT_CAPABILITY)
+_LOOKED_AT = 1000
+"""Bytes of an answer in which a reason is looked for."""
+
 _NOT_THIS_TRANSPORT = (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED)
 
 
@@ -82,7 +88,7 @@ class ModernHttp:
         self._peer = peer
         self._announces_changes = False
         self._era = Era.modern()
-        self._prepared: dict[str, HttpRequest] = {}
+        self._prepared: dict[tuple[str, str], HttpRequest] = {}
         self._watching: anyio.CancelScope | None = None
 
     @property
@@ -126,16 +132,13 @@ class ModernHttp:
     async def call(self, call: ToolCall, /) -> bytes:
         """Run a tool; a caller that leaves drops the exchange, which cancels it."""
         number = self._peer.next_id()
-        params = call_params(self._era, call, number)
         headers = call.headers
-        if call.method in NAME_BEARING_METHODS:
-            headers = {**headers, MCP_NAME_HEADER: encode_header_value(call.name)}
         if context := context_in(call.meta):
             headers = {**headers, **context}
         reply = await self._peer.post(
-            request_frame(number, call.method, params),
+            request_frame(number, call.method, call_params(self._era, call, number)),
             number=number,
-            request=self._prepare(call.method),
+            request=self._prepare(call.method, call.name),
             headers=headers,
             dialogue=call.dialogue,
         )
@@ -185,12 +188,16 @@ class ModernHttp:
             elif self._watching is scope:
                 self._peer.signals.lapsed()
 
-    def _prepare(self, method: str) -> HttpRequest:
-        known = self._prepared.get(method)
+    def _prepare(self, method: str, name: str = "") -> HttpRequest:
+        known = self._prepared.get((method, name))
         if known is not None:
             return known
         headers = {MCP_PROTOCOL_VERSION_HEADER: self._era.version, MCP_METHOD_HEADER: method}
-        prepared = self._prepared[method] = self._peer.prepare("POST", headers)
+        if method in NAME_BEARING_METHODS:
+            headers[MCP_NAME_HEADER] = encode_header_value(name)
+        if len(self._prepared) >= _MOST_PREPARED:
+            del self._prepared[next(iter(self._prepared))]
+        prepared = self._prepared[method, name] = self._peer.prepare("POST", headers)
         return prepared
 
 
@@ -319,7 +326,9 @@ class LegacyHttp:
             return False
         if reply.status == HTTPStatus.NOT_FOUND:
             return not _is_method_unknown(reply)
-        return reply.status == HTTPStatus.BAD_REQUEST and b"session" in reply.text.lower()
+        return (
+            reply.status == HTTPStatus.BAD_REQUEST and b"session" in reply.body[:_LOOKED_AT].lower()
+        )
 
 
 def _is_method_unknown(reply: Reply) -> bool:

@@ -227,7 +227,7 @@ class Upstream:
 
     async def invoke(
         self,
-        tool: str,
+        tool: ToolId,
         *,
         arguments: bytes,
         meta: bytes,
@@ -247,8 +247,10 @@ class Upstream:
                 raise UpstreamUnavailable(NO_LONGER)
             if self.offer is None:
                 raise self._absent("offers nothing now")
-            call = self.offer.call(ToolId(self._config.name, tool), method, arguments, meta)
-            return await self._call(call, principal, timeout, extras)
+            call = self.offer.call(tool, method, arguments, meta)
+            if extras is None:
+                return await self._ways.call(call, principal, timeout)
+            return await self._call(call.along_with(extras), principal, timeout, extras)
         except UpstreamError as error:
             if isinstance(error, UpstreamUnavailable) and self._signals is not None:
                 self._signals.tools_changed()  # is it still there?
@@ -263,11 +265,8 @@ class Upstream:
                 self._idle.set()
 
     async def _call(
-        self, call: ToolCall, principal: Principal, seconds: float, extras: Extras | None
+        self, call: ToolCall, principal: Principal, seconds: float, extras: Extras
     ) -> bytes:
-        if extras is None:
-            return await self._ways.call(call, principal, seconds)
-        call = call.along_with(extras)
         if extras.conversation is None:
             return await self._ways.call(call, principal, seconds)
         return await self._ways.converse(call, principal, extras.conversation, seconds)

@@ -147,7 +147,7 @@ class Ways:
         way = PLAIN if self._is_shared else Way(owner=self._owner(principal))
         sent = False
         try:
-            with Deadline(seconds), await self._turn(way) as session:
+            with Deadline(seconds), self._at_once(way) or await self._turn(way) as session:
                 sent = True
                 return await session.call(call)
         except TimeoutError:
@@ -197,6 +197,11 @@ class Ways:
             if not way.is_legacy or not self._refuses_handshake:
                 raise
         return await self._turn(self._way_of(principal, conversation))
+
+    def _at_once(self, way: Way) -> AbstractContextManager[Session] | None:
+        """Take a turn as `_turn` does, if nobody has to wait for it."""
+        connection = self._shared.connected() if way is PLAIN else None
+        return None if connection is None else connection.at_once()
 
     async def _turn(self, way: Way) -> AbstractContextManager[Session]:
         """Take a turn on the connection that the caller uses (R27)."""

@@ -231,7 +231,7 @@ class _Edge:
         scope["remit.request_id"] = new_id()
         if exchange.path == OPENAPI:
             return b""
-        credential = credential_of(exchange)
+        credential = credential_of(exchange.head)
         principal = await principal_of(self._authenticate, credential, exchange.path)
         scope["remit.principal"] = principal
         scope["remit.current"] = begin(scope["remit.request_id"], principal)

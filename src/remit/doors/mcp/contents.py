@@ -170,7 +170,7 @@ class Contents:
             requested=name,
             scope=caller.scope,
             arguments=arguments,
-            meta=message.param("_meta") or b"",
+            meta=message.meta,
             started=self._now(),
             extras=extras_of(message, caller),
         )

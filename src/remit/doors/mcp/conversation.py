@@ -7,10 +7,10 @@ Both eras use it; only in the older ones can something be asked on the way.
 """
 
 from collections.abc import Awaitable, Callable, Hashable
-from contextlib import suppress
 from typing import Final, Protocol
 
 import anyio
+import msgspec
 from mcp_types import LOG_LEVEL_META_KEY
 
 from remit.doors.mcp.envelope import Message, decoded
@@ -39,7 +39,7 @@ class Line(Protocol):
         ...
 
 
-class Wishes:
+class Wishes(msgspec.Struct, frozen=True, kw_only=True):
     """What a request says about what its caller wants to hear.
 
     Attributes:
@@ -47,26 +47,32 @@ class Wishes:
         log_level: A level, or empty.
     """
 
-    __slots__ = ("log_level", "progress_token")
-
-    def __init__(self, message: Message) -> None:
-        self.progress_token = b""
-        self.log_level = ""
-        meta = bytes(message.params.get("_meta", b""))
-        # Nearly every request wants nothing, and is to cost nothing.
-        if _PROGRESS not in meta and _LEVEL not in meta:
-            return
-        with suppress(Malformed):
-            parts = members(meta)
-            token = parts.get("progressToken", b"")
-            # A text or a number; whatever else there is would not come back as it was.
-            self.progress_token = token if token[:1] not in (b"{", b"[", b"n", b"t", b"f") else b""
-            level = decoded(parts.get(LOG_LEVEL_META_KEY))
-            self.log_level = level if isinstance(level, str) and level in LEVELS else ""
+    progress_token: bytes = b""
+    log_level: str = ""
 
     def __bool__(self) -> bool:
         """Whether it wants to hear anything."""
         return bool(self.progress_token or self.log_level)
+
+    @staticmethod
+    def of(message: Message) -> "Wishes":
+        """Read them; nearly every request wants nothing, and is to cost nothing."""
+        if _PROGRESS not in message.meta and _LEVEL not in message.meta:
+            return _NO_WISHES
+        try:
+            parts = members(message.meta)
+        except Malformed:
+            return _NO_WISHES
+        token = parts.get("progressToken", b"")
+        level = decoded(parts.get(LOG_LEVEL_META_KEY))
+        return Wishes(
+            # A text or a number; whatever else there is would not come back as it was.
+            progress_token=token if token[:1] not in (b"{", b"[", b"n", b"t", b"f") else b"",
+            log_level=level if isinstance(level, str) and level in LEVELS else "",
+        )
+
+
+_NO_WISHES: Final = Wishes()
 
 
 class Telling:

@@ -1,16 +1,28 @@
 """A caller of the modern era that goes away cancels its call, at almost no cost to the others."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final, Protocol, Self
 
 import anyio
 from anyio.abc import TaskGroup
 
 NOTICE_AFTER: Final = 0.1
 """Seconds after which a call is watched; the many that are over by then cost a timer, no task."""
+
+
+class Client(Protocol):
+    """Whoever waits for an answer."""
+
+    def when_gone(self, tell: Callable[[], object] | None) -> bool:
+        """Have *tell* called once it has left, or nothing more; False: await `gone` instead."""
+        ...
+
+    async def gone(self) -> None:
+        """Return when it has left."""
+        ...
 
 
 class Disconnects:
@@ -30,9 +42,9 @@ class Disconnects:
                 self._tasks = None
                 tasks.cancel_scope.cancel()
 
-    def watch(self, gone: Callable[[], Awaitable[None]]) -> "Watching":
-        """Cancel the block when *gone* returns, which it does when the client has left."""
-        return Watching(self, gone)
+    def watch(self, client: Client) -> "Watching":
+        """Cancel the block when the client has left."""
+        return Watching(self, client)
 
     def start(self, watch: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Begin to watch a call that takes its time."""
@@ -43,22 +55,25 @@ class Disconnects:
 class Watching:
     """One call under watch; entered by the task that answers it.
 
-    It costs a timer as long as the call is quick: no task and no cancel scope.
+    Where the connection tells of its end itself this costs nothing; elsewhere a timer as long as
+    the call is quick: no task and no cancel scope.
     """
 
-    __slots__ = ("_gone", "_left", "_owner", "_scope", "_task", "_timer")
+    __slots__ = ("_client", "_left", "_owner", "_scope", "_task", "_timer")
 
-    def __init__(self, owner: Disconnects, gone: Callable[[], Awaitable[None]]) -> None:
+    def __init__(self, owner: Disconnects, client: Client) -> None:
         self._owner = owner
-        self._gone = gone
+        self._client = client
         self._scope: anyio.CancelScope | None = None
+        self._timer: asyncio.TimerHandle | None = None
         self._left = False
         self._task: asyncio.Task[object] | None = None
 
     def __enter__(self) -> Self:
         """Begin."""
         self._task = asyncio.current_task()
-        self._timer = asyncio.get_running_loop().call_later(NOTICE_AFTER, self._begin)
+        if not self._client.when_gone(self._leave):
+            self._timer = asyncio.get_running_loop().call_later(NOTICE_AFTER, self._begin)
         return self
 
     def __exit__(
@@ -68,7 +83,10 @@ class Watching:
         trace: TracebackType | None,
     ) -> bool:
         """End; a cancellation of ours ends here, and so quietly."""
-        self._timer.cancel()
+        if self._timer is None:
+            self._client.when_gone(None)
+        else:
+            self._timer.cancel()
         if self._scope is not None:
             self._scope.cancel()
         ours = self._left and self._task is not None and self._task.uncancel() == 0
@@ -78,8 +96,11 @@ class Watching:
     async def run(self) -> None:
         """Wait for the client to leave."""
         with anyio.CancelScope() as self._scope:
-            await self._gone()
-            self._left = self._task is not None and self._task.cancel()
+            await self._client.gone()
+            self._leave()
+
+    def _leave(self) -> None:
+        self._left = self._task is not None and self._task.cancel()
 
     def _begin(self) -> None:
         self._owner.start(self.run)

@@ -26,6 +26,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
         id: Raw JSON as it came, echoed byte for byte; empty for a notification.
         params: Each member raw as it came; of a repeated key only the last is there, and nothing
             else is ever forwarded.
+        meta: Raw JSON of the parameter `_meta`; empty when it is absent or null.
         is_response: Whether it answers a request of ours.
         tail: Of an answer, its raw member `"result":…` or `"error":…`.
     """
@@ -33,6 +34,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     id: bytes
     method: str
     params: Mapping[str, bytes | msgspec.Raw]
+    meta: bytes = b""
     is_response: bool = False
     tail: bytes = b""
 
@@ -51,7 +53,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_modern(self) -> bool:
         """Whether it carries the envelope of 2026-07-28, or a method that only that era has."""
-        return self.method in _MODERN_ONLY or _ENVELOPE_KEY in (self.param("_meta") or b"")
+        return self.method in _MODERN_ONLY or _ENVELOPE_KEY in self.meta
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +137,8 @@ def _checked(
     if jsonrpc != "2.0":
         return _invalid('jsonrpc must be "2.0"', raw_id)
     if isinstance(method, str):
-        return Message(id=raw_id, method=method, params=params)
+        meta = bytes(params.get("_meta", b""))
+        return Message(id=raw_id, method=method, params=params, meta=b"" if meta == NULL else meta)
     if tail:
         return Message(id=raw_id, method="", params=_NO_PARAMS, is_response=True, tail=tail)
     return _invalid("method must be a string", raw_id)

@@ -6,7 +6,6 @@ Era by header, as the protocol library does it: `MCP-Protocol-Version` present a
 of the handshake means 2026-07-28 or a refusal. A message with the modern envelope is modern too.
 """
 
-import re
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -14,17 +13,17 @@ from typing import Final
 
 import anyio
 import structlog
-from mcp.shared.inbound import ERROR_CODE_HTTP_STATUS, MCP_PROTOCOL_VERSION_HEADER
+from mcp.shared.inbound import ERROR_CODE_HTTP_STATUS
 from mcp_types import INTERNAL_ERROR
-from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
-from remit.doors.asgi import JSON, ClientGone, Exchange, HttpRefusal
-from remit.doors.credentials import Authenticate, NotAdmitted, credential_of
+from remit.doors.asgi import ClientGone, Exchange, HttpRefusal
+from remit.doors.credentials import Authenticate, NotAdmitted, principal_of
 from remit.doors.guard import Guard
 from remit.doors.mcp.answers import error_answer
+from remit.doors.mcp.approach import approach_of
 from remit.doors.mcp.disconnects import Disconnects
-from remit.doors.mcp.envelope import NULL, Fault, Message, read_message
-from remit.doors.mcp.requests import Request, identified, refuse
+from remit.doors.mcp.envelope import NULL, Fault, read_message
+from remit.doors.mcp.requests import Request, refuse
 from remit.doors.mcp.sessions import Sessions
 from remit.doors.mcp.tenants import Eras, TenantDoor, TenantDoors
 from remit.doors.mcp.trace_headers import in_trace
@@ -32,21 +31,10 @@ from remit.doors.mcp.unfinished import Unfinished
 from remit.doors.oauth import ProtectedResources
 from remit.doors.refusals import Refusals
 from remit.errors import StorageUnavailable
-from remit.model.traces import TRACEPARENT
 
 log = structlog.get_logger(__name__)
 
-PREFIX: Final = "/mcp"
-
 STOPPED: Final = "the gateway is stopping; whether the call ran is unknown"
-
-_UUID: Final = r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"
-_PATH: Final = re.compile(
-    rf"/mcp(?:/(?P<tenant>{_UUID}))?"
-    rf"(?:/(?P<server>(?!(?:execute|{_UUID})/?\Z)[A-Za-z0-9][A-Za-z0-9_.-]{{0,63}}))?/?"
-)
-_TRACEPARENT: Final = TRACEPARENT.encode()
-_VERSION: Final = MCP_PROTOCOL_VERSION_HEADER.encode()
 
 
 class McpEndpoint:
@@ -127,67 +115,49 @@ class McpEndpoint:
 
     async def _serve(self, exchange: Exchange) -> None:
         self._guard.check(exchange)
-        tenant, server = _parts_of(exchange.path)
-        credential = credential_of(exchange)
-        request = await identified(exchange, self._authenticate, credential, server)
-        eras = self._doors.get(request.principal.tenant)
+        approach = exchange.head.made(approach_of)
+        principal = await principal_of(self._authenticate, approach.credential, exchange.path)
+        eras = self._doors.get(principal.tenant)
         if eras is None:
             raise HttpRefusal(503, "try again later", [(b"retry-after", b"1")])
-        if tenant is not None and tenant != eras.uuid:
+        if approach.tenant is not None and approach.tenant != eras.uuid:
             # Another's and no tenant's: one answer (S2.18).
             raise NotAdmitted(
                 403, "the credential is for another tenant", error="insufficient_scope"
             )
-        if exchange.method == "POST":
-            await self._post(eras, request)
-        elif exchange.method not in {"GET", "DELETE"}:
+        request = Request(
+            exchange=exchange,
+            approach=approach,
+            authenticate=self._authenticate,
+            principal=principal,
+        )
+        method = exchange.head.method
+        if method == "POST":
+            await _post(eras, request)
+        elif method not in {"GET", "DELETE"}:
             raise HttpRefusal(405, "not a method of MCP", [(b"allow", b"GET, POST, DELETE")])
-        elif _is_modern(exchange):
+        elif approach.is_modern:
             raise HttpRefusal(405, "this revision of MCP has POST only", [(b"allow", b"POST")])
-        elif exchange.method == "GET":
+        elif method == "GET":
             await eras.legacy.get(request)
         else:
             await eras.legacy.delete(request)
 
-    async def _post(self, eras: Eras, request: Request) -> None:
-        exchange = request.exchange
-        kind = exchange.headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
-        if kind != JSON:
-            raise HttpRefusal(415, "send the message as application/json")
-        if not (request.accepted.json or request.accepted.events):
-            raise HttpRefusal(406, "accept application/json, text/event-stream or both")
-        message = read_message(await exchange.body())
-        if isinstance(message, Fault):
-            answer = error_answer(message.id, message)
-            await exchange.respond(ERROR_CODE_HTTP_STATUS.get(answer.code, 400), answer.body)
-        else:
-            if _TRACEPARENT in exchange.headers:
-                message = in_trace(message, exchange)
-            await _route(eras, request, message)
 
-
-async def _route(eras: Eras, request: Request, message: Message) -> None:
-    if _is_modern(request.exchange) or message.is_modern:
+async def _post(eras: Eras, request: Request) -> None:
+    exchange, approach = request.exchange, request.approach
+    if not approach.is_json:
+        raise HttpRefusal(415, "send the message as application/json")
+    if not (approach.accepted.json or approach.accepted.events):
+        raise HttpRefusal(406, "accept application/json, text/event-stream or both")
+    message = read_message(await exchange.body())
+    if isinstance(message, Fault):
+        answer = error_answer(message.id, message)
+        await exchange.respond(ERROR_CODE_HTTP_STATUS.get(answer.code, 400), answer.body)
+        return
+    if approach.is_traced:
+        message = in_trace(message, exchange)
+    if approach.is_modern or message.is_modern:
         await eras.modern.post(request, message)
     else:
         await eras.legacy.post(request, message)
-
-
-def _is_modern(exchange: Exchange) -> bool:
-    version = exchange.text(_VERSION)
-    return version is not None and version not in HANDSHAKE_PROTOCOL_VERSIONS
-
-
-def _parts_of(path: str) -> tuple[str | None, str | None]:
-    """Return tenant and server of an endpoint: the UUID, lower case, and the name, or None each.
-
-    Raises:
-        HttpRefusal: It is no endpoint (404).
-    """
-    if path == PREFIX:
-        return None, None
-    found = _PATH.fullmatch(path)
-    if found is None:
-        raise HttpRefusal(404, "no such endpoint; MCP is at /mcp and /mcp/{server}")
-    tenant: str | None = found["tenant"]
-    return (None if tenant is None else tenant.lower()), found["server"]

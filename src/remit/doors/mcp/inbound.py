@@ -1,6 +1,5 @@
 """The protocol library's rules for requests of 2026-07-28, asked with our messages."""
 
-from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
 
@@ -19,6 +18,24 @@ from remit.model.principals import Principal
 LONGEST_REMEMBERED: Final = 2048
 """Bytes of an envelope with its headers whose verdict is remembered, at most."""
 
+
+class Routing(msgspec.Struct, frozen=True):
+    """The routing headers of a request.
+
+    Attributes:
+        lines: Name and value of those that are there.
+        size: Bytes of the values.
+    """
+
+    lines: tuple[tuple[str, str], ...]
+    size: int
+
+    @staticmethod
+    def of(lines: tuple[tuple[str, str], ...]) -> "Routing":
+        """Return them with their size."""
+        return Routing(lines, sum(len(value) for _, value in lines))
+
+
 Verdict = InboundModernRoute | InboundLadderRejection
 
 
@@ -26,7 +43,7 @@ def modern_caller(
     message: Message,
     principal: Principal,
     scope: str | None,
-    headers: Mapping[str, str] | None,
+    routing: Routing | None,
 ) -> Caller | Fault:
     """Return the caller of a modern request, or what is wrong with its envelope.
 
@@ -34,9 +51,9 @@ def modern_caller(
         message: A request.
         principal: Who sent it.
         scope: The server of the endpoint, or None.
-        headers: The routing headers that are there, or None where the transport has none.
+        routing: The routing headers that are there, or None where the transport has none.
     """
-    verdict = _verdict(message, headers)
+    verdict = _verdict(message, routing)
     if isinstance(verdict, InboundModernRoute):
         return Caller(
             principal=principal, scope=scope, version=verdict.protocol_version, modern=True
@@ -50,25 +67,24 @@ def fault_of(rejection: InboundLadderRejection) -> Fault:
     return Fault(code=rejection.code, message=rejection.message, data=data)
 
 
-def _verdict(message: Message, headers: Mapping[str, str] | None) -> Verdict:
+def _verdict(message: Message, routing: Routing | None) -> Verdict:
     """Return the library's verdict; the few envelopes that a client sends are judged once each."""
-    meta = message.param("_meta")
-    named = message.param(NAME_BEARING_METHODS.get(message.method, ""))
-    lines = () if headers is None else tuple(headers.items())
-    seen = (message.method, meta, named, None if headers is None else lines)
-    size = len(meta or b"") + len(named or b"") + sum(len(value) for _, value in lines)
-    is_short = size <= LONGEST_REMEMBERED
-    return _judge(*seen) if is_short else _judge.__wrapped__(*seen)
+    meta = message.meta
+    named = message.param(NAME_BEARING_METHODS.get(message.method, "")) or b""
+    size = len(meta) + len(named) + (0 if routing is None else routing.size)
+    judge = _judge if size <= LONGEST_REMEMBERED else _judge.__wrapped__
+    return judge(message.method, meta, named, None if routing is None else routing.lines)
 
 
 @lru_cache(1024)
 def _judge(
     method: str,
-    meta: bytes | None,
-    named: bytes | None,
+    meta: bytes,
+    named: bytes,
     lines: tuple[tuple[str, str], ...] | None,
 ) -> Verdict:
     raw = {"_meta": meta, NAME_BEARING_METHODS.get(method, ""): named}
-    params = {name: value for name, text in raw.items() if (value := decoded(text)) is not None}
+    found = {name: decoded(text) for name, text in raw.items() if text}
+    params = {name: value for name, value in found.items() if value is not None}
     headers = None if lines is None else dict(lines)
     return classify_inbound_request({"method": method, "params": params}, headers=headers)

@@ -75,7 +75,7 @@ class LegacyEra:
         speech = Speech(request.exchange)
         telling = Telling(
             speech,
-            Wishes(message),
+            Wishes.of(message),
             key=None if session is None else session.nonce,
             abilities=Abilities.NONE if session is None else session.abilities,
             questions=None if session is None else self._unfinished.questions,

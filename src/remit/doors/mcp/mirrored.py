@@ -5,7 +5,7 @@ from typing import Any, Final, cast
 
 from mcp.shared.inbound import X_MCP_HEADER_KEY, validate_mcp_param_headers
 
-from remit.calls.directory import Directory
+from remit.calls.directory import CatalogueSource, Directory
 from remit.calls.listing import Listing
 from remit.doors.asgi import Exchange
 from remit.doors.mcp.caller import Caller
@@ -13,6 +13,7 @@ from remit.doors.mcp.envelope import Fault, Message, decoded
 from remit.doors.mcp.inbound import fault_of
 from remit.model.principals import Principal
 from remit.model.tools import Tool, ToolId
+from remit.upstreams.catalogue import Catalogue
 
 MOST_VIEWS: Final = 512
 """Callers' views remembered; beyond it the memory starts anew."""
@@ -28,14 +29,19 @@ class MirroredArguments:
     Only of those, so that an answer tells nothing of a tool that is hidden (R14).
     """
 
-    def __init__(self, listing: Listing, directory: Directory) -> None:
+    def __init__(self, listing: Listing, directory: Directory, catalogues: CatalogueSource) -> None:
         self._listing = listing
         self._directory = directory
+        self._catalogues = catalogues
+        self._looked_at: Catalogue | None = None
+        self._is_any = False
         self._views: dict[tuple[Principal, str | None], tuple[tuple[Tool, ...], Schemas]] = {}
 
     def fault(self, message: Message, caller: Caller, exchange: Exchange) -> Fault | None:
         """Return what is wrong with the headers of a `tools/call`, or None."""
-        annotated = self._annotated(caller.principal, caller.scope)
+        annotated = (
+            self._annotated(caller.principal, caller.scope) if self._is_any_annotated() else None
+        )
         if not annotated:
             return None
         name = decoded(message.param("name"))
@@ -54,6 +60,14 @@ class MirroredArguments:
             annotated[tool], cast("dict[str, Any]", arguments), headers
         )
         return None if rejection is None else fault_of(rejection)
+
+    def _is_any_annotated(self) -> bool:
+        """Whether any tool on offer asks for such headers; few do."""
+        catalogue = self._catalogues.catalogue
+        if catalogue is not self._looked_at:
+            self._looked_at = catalogue
+            self._is_any = any(_TELLTALE in t.input_schema for t in catalogue.tools.values())
+        return self._is_any
 
     def _annotated(self, principal: Principal, scope: str | None) -> Schemas:
         view = self._listing.visible(principal, scope)

@@ -138,7 +138,7 @@ class McpDoor:
             requested=name,
             scope=caller.scope,
             arguments=message.param("arguments") or b"{}",
-            meta=message.param("_meta") or b"",
+            meta=message.meta,
             started=self._now(),
             extras=extras_of(message, caller),
         )

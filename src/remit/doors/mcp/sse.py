@@ -5,7 +5,8 @@ from typing import Final
 
 import anyio
 
-from remit.doors.asgi import Exchange, Headers
+from remit.doors.asgi import Exchange
+from remit.doors.head import Headers
 from remit.doors.mcp.answers import Stream, on_one_line
 from remit.doors.mcp.changes import KEEP_ALIVE, Notice
 from remit.doors.mcp.conversation import Turns

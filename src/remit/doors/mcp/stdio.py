@@ -148,7 +148,7 @@ class _Conversation:
         """Return who hears what a server says while *message* is answered, if anybody does."""
         if message.method not in INPUT_REQUIRED_METHODS:
             return None
-        wishes = Wishes(message)
+        wishes = Wishes.of(message)
         if caller.modern:
             return Telling(line, wishes, is_modern=True) if wishes else None
         return Telling(

@@ -12,9 +12,9 @@ def in_trace(message: Message, exchange: Exchange) -> Message:
     """Return the request with the trace of its headers, unless it names one itself."""
     if not message.id or message.is_response or TRACEPARENT.encode() in exchange.repeated:
         return message
-    meta = message.param("_meta") or b""
+    meta = message.meta
     context = context_of(exchange.text(TRACEPARENT.encode()), exchange.text(TRACESTATE.encode()))
     if not context or context_in(meta):
         return message
-    params = {**message.params, "_meta": with_context(meta, context)}
-    return msgspec.structs.replace(message, params=params)
+    meta = with_context(meta, context)
+    return msgspec.structs.replace(message, params={**message.params, "_meta": meta}, meta=meta)
