@@ -1,5 +1,6 @@
 """An answer, or a cancellation, counts whichever worker of the port it comes to (R17)."""
 
+import time
 from collections.abc import Generator
 from typing import Any
 
@@ -10,7 +11,7 @@ from tests.conformance.callers import Hand
 from tests.conformance.conftest import document
 
 from remit.testing.conformance.behind import open_fixture
-from remit.testing.gateway import Running, start_gateway
+from remit.testing.gateway import START, Running, start_gateway
 
 CALLS = 10
 """With two workers, that all of these and their answers meet by chance is one in a thousand."""
@@ -27,6 +28,10 @@ def workers(tmp_path_factory: pytest.TempPathFactory) -> Generator[Running]:
         config.write_text(document({"web": {"url": url, "transport": "http"}}))
         running = start_gateway(folder, config, None, "--workers", "2")
         try:
+            until = time.monotonic() + START
+            while "by 2 workers" not in running.log.read_text():
+                assert time.monotonic() < until
+                running.servers()
             yield running
         finally:
             running.stop()
