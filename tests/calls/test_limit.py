@@ -185,7 +185,7 @@ async def test_a_call_without_limits_asks_nowhere() -> None:
     world = limited(per_minute(1, tool="jira/*"))
     valid = world.validate(world.authorize(world.call(HERE, "git__status")))
 
-    admitted = await Limiter(world, Asked())(valid)
+    admitted = await Limiter(Asked())(valid)
 
     assert admitted.valid is valid
 
@@ -200,7 +200,7 @@ async def test_the_wait_is_told_in_whole_seconds_that_are_enough(wait: float, to
     valid = world.validate(world.authorize(world.call(HERE, "git__status")))
 
     with pytest.raises(LimitReached, match=f"retry after {told} s") as raised:
-        await Limiter(world, Full())(valid)
+        await Limiter(Full())(valid)
 
     assert raised.value.retry_after == told
 

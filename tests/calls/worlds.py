@@ -138,7 +138,7 @@ class World:
         self.authorize = Authorizer(self.directory, self)
         self.states = States(b"key")
         self.validate = Validator(self, self, self.states)
-        self.limit = Limiter(self, OwnAllowances())
+        self.limit = Limiter(OwnAllowances())
         self.listing = Listing(
             directory=self.directory, catalogues=self, policies=self, statuses=self
         )

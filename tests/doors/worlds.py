@@ -255,7 +255,7 @@ def world_over(
     pipeline = Pipeline(
         authorize=Authorizer(directory, policy),
         validate=Validator(fleet, servers, states),
-        limit=Limiter(policy, OwnAllowances()),
+        limit=Limiter(OwnAllowances()),
         record=record,
         invoke=Invoker(fleet, record, states),
     )

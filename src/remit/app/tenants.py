@@ -193,7 +193,7 @@ class ServedTenants:
         pipeline = Pipeline(
             authorize=Authorizer(directory, policy),
             validate=Validator(fleet, _Servers(policy, fleet), self._states),
-            limit=Limiter(policy, self._allowances),
+            limit=Limiter(self._allowances),
             record=record,
             invoke=Invoker(fleet, record, self._states),
         )

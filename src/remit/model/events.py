@@ -27,7 +27,7 @@ ENDS: Final = (EventKind.REFUSED, EventKind.FINISHED)
 """The kinds after which nothing more happens to a call."""
 
 
-class AuditEvent(msgspec.Struct, frozen=True, kw_only=True):
+class AuditEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One event, already redacted and capped.
 
     A struct, since every call makes two and writes them as JSON.
