@@ -362,7 +362,7 @@ def test_an_answer_is_the_same_however_it_is_cut(cuts: set[int]) -> None:
     assert whole(answer) == b"one, two"
     assert answer.headers == {"a": "b", "transfer-encoding": "chunked"}
     assert rested == [connection]
-    assert connection.is_usable
+    assert not connection.is_closing()
 
 
 @law
@@ -375,7 +375,7 @@ def test_whatever_comes_an_exchange_ends_once(data: bytes, is_http: bool) -> Non
     connection.connection_lost(None)
     answer.close()
     assert rested == [connection]
-    assert not connection.is_usable
+    assert connection.is_closing()
 
 
 def test_a_body_in_tiny_pieces_takes_little_more_memory_than_its_size() -> None:

@@ -69,15 +69,13 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
             UpstreamError: There is none.
         """
         message = self.message
-        if message is not None and self._speaks_for_itself(message):
+        if message is not None and (self.status < _BAD_REQUEST or self._speaks_for_itself(message)):
             return result_of(message)
         problem = status_error(self.status, self.headers)
         raise problem or UpstreamProtocolError("answered with a message that cannot be read")
 
     def _speaks_for_itself(self, message: Envelope) -> bool:
         """Whether the message says more than the status does."""
-        if self.status < _BAD_REQUEST:
-            return True
         if self.status in _CREDENTIALS:
             return False
         return self.status < HTTPStatus.INTERNAL_SERVER_ERROR or message.answers is not None
@@ -87,24 +85,21 @@ class HttpPeer:
     """The far end of one streamable HTTP connection.
 
     Attributes:
+        next_id: Returns an id that no request before had.
         session: What every request of the session carries beside its own: its id, the revision.
         signals: Where what concerns the whole connection is told.
     """
 
     def __init__(self, setup: Setup, exchange: HttpExchange, tasks: TaskGroup) -> None:
+        self.next_id: Callable[[], int] = itertools.count(1).__next__
         self.session: Mapping[str, str] = {}
         self._exchange = exchange
         self._tasks = tasks
         self._max_message = setup.config.max_message
         self.signals = setup.signals
         self._transcript = setup.transcript
-        self._ids = itertools.count(1)
         self._in_session = self.prepare("POST", {})
         self._heard = Heard()
-
-    def next_id(self) -> int:
-        """Return an id that no request before had."""
-        return next(self._ids)
 
     def prepare(self, method: str, headers: Mapping[str, str]) -> HttpRequest:
         """Return a request with these fields beside those that every one of its method has.

@@ -54,36 +54,37 @@ class RelayAnswer:
         self._problem: UpstreamError | None = None
         self._waiter: asyncio.Future[None] | None = None
 
-    async def head(self) -> None:
-        """Wait for the head.
+    def news(self) -> asyncio.Future[None]:
+        """Return what is done when there is more of it than now: the head, or some of the body.
 
         Raises:
-            UpstreamError: None will come.
+            UpstreamError: No more will come.
         """
-        while not self.status:
-            await self._next()
+        if self._problem is not None:
+            raise self._problem
+        waiter = self._waiter = asyncio.get_running_loop().create_future()
+        return waiter
 
     async def read(self) -> bytes:
         """Return the whole body."""
-        if not self._is_complete:
+        while not self._is_complete:
             self._is_wanted_whole = True
-            while not self._is_complete:
-                self._check_size(len(self._data))
-                self._source.resume()
-                await self._next()
-        self._check_size(len(self._data))
-        body = self._take()
+            self._check_size(len(self._data))
+            self._source.resume()
+            await self.news()
+        body, self._data = self._data, b""
+        self._check_size(len(body))
         coding = self.headers.get("content-encoding")
-        return body if coding is None else self._decoded(body, coding)
+        return bytes(body) if coding is None else self._decoded(bytes(body), coding)
 
     async def chunks(self) -> AsyncGenerator[bytes]:
         """Give the body as it arrives."""
         decoder = decoder_of(self.headers.get("content-encoding", ""))
         while self._data or not self._is_complete:
             if not self._data:
-                await self._next()
+                await self.news()
                 continue
-            data = self._take()
+            data, self._data = bytes(self._data), b""
             self._source.resume()
             if decoder is None:
                 yield data
@@ -125,7 +126,10 @@ class RelayAnswer:
         self.status = status
         self.headers = headers
         self._data = body
-        self.complete()
+        self._is_complete = True
+        waiter = self._waiter
+        if waiter is not None and not waiter.done():
+            waiter.set_result(None)
 
     def complete(self) -> None:
         """Take note that this is all."""
@@ -148,21 +152,6 @@ class RelayAnswer:
             is_due = self.status != 0 or self._problem is not None
         if is_due:
             waiter.set_result(None)
-
-    def _take(self) -> bytes:
-        data, self._data = self._data, b""
-        return bytes(data)
-
-    def _next(self) -> asyncio.Future[None]:
-        """Return what is done once there is what `stir` tells of.
-
-        Raises:
-            UpstreamError: No more will come.
-        """
-        if self._problem is not None:
-            raise self._problem
-        waiter = self._waiter = asyncio.get_running_loop().create_future()
-        return waiter
 
     def _check_size(self, size: int) -> None:
         if size > self._max_message:

@@ -32,6 +32,7 @@ class RelayConnection(asyncio.Protocol):
         on_lost: Told when the connection is gone.
 
     Attributes:
+        is_closing: Says whether no more requests may be sent.
         idle_since: When it came to rest, on the event loop's clock.
     """
 
@@ -42,6 +43,7 @@ class RelayConnection(asyncio.Protocol):
         on_rest: Callable[["RelayConnection"], None],
         on_lost: Callable[["RelayConnection"], None],
     ) -> None:
+        self.is_closing: Callable[[], bool]
         self.idle_since = 0.0
         self._where = where
         self._on_rest = on_rest
@@ -53,11 +55,6 @@ class RelayConnection(asyncio.Protocol):
         self._known = KnownHead()
         self._beside_body = 0
         self._is_paused = False
-
-    @property
-    def is_usable(self) -> bool:
-        """Whether another request may be sent."""
-        return not self._transport.is_closing()
 
     def start(self, request: bytes, max_message: int) -> RelayAnswer:
         """Send a request, whole, and return what its answer will be found in."""
@@ -92,6 +89,7 @@ class RelayConnection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Take the transport."""
         self._transport = cast("asyncio.Transport", transport)
+        self.is_closing = transport.is_closing
 
     def data_received(self, data: bytes) -> None:
         """Take bytes from the server."""
@@ -113,7 +111,7 @@ class RelayConnection(asyncio.Protocol):
             is_http = False
         if self._answer is None:
             self._rest(is_clean=is_http)
-            if is_first and self.is_usable:
+            if is_first and not self.is_closing():
                 self._known.learn(data, answer.status, answer.headers)
         elif not is_http or self._beside_body > MOST_HEAD:
             self._break(no_http(self._where))
