@@ -129,7 +129,7 @@ class Invoker:
         return Outcome(kind=kind, result=result)
 
     async def _attempt(self, valid: ValidCall, seconds: float) -> bytes:
-        call = valid.call
+        call = valid.authorized.call
         return await self._upstreams.invoke(
             valid.authorized.permit.tool_id,
             arguments=call.arguments,

@@ -292,8 +292,12 @@ def read_lines(descriptor: int, start: int, stop: int, *, most: int) -> tuple[li
         chunk = os.pread(descriptor, min(want, stop - start), start)
         end = chunk.rfind(b"\n") + 1
         if end:
-            lines = chunk[:end].split(b"\n")[:-1][:most]
-            return lines, start + sum(len(line) + 1 for line in lines)
+            lines = chunk[:end].split(b"\n")
+            lines.pop()  # after the last end
+            if len(lines) > most:
+                del lines[most:]
+                end = sum(map(len, lines)) + most
+            return lines, start + end
         if len(chunk) < want:
             return [], start
         want *= 2

@@ -16,6 +16,7 @@ from remit.upstreams.handshake import initialize
 from remit.upstreams.http import HttpExchange, is_same_origin, status_error
 from remit.upstreams.http_aiohttp import open_aiohttp
 from remit.upstreams.session import Session, Setup
+from remit.upstreams.trace_context import context_in_request
 
 _POSTING = 30.0
 """Seconds that a POST may take to be accepted; the answer comes over the stream."""
@@ -115,7 +116,8 @@ class _Stream:
             await before.wait()
         try:
             with anyio.fail_after(_POSTING):
-                request = self._exchange.prepare("POST", _POST, url=self._endpoint)
+                headers = {**_POST, **context_in_request(frame)}
+                request = self._exchange.prepare("POST", headers, url=self._endpoint)
                 with closing(await request.send(frame)) as answer:
                     await answer.read()
                     problem = status_error(answer.status, answer.headers)
