@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import aclosing, asynccontextmanager, closing
+from contextlib import asynccontextmanager, closing
 from urllib.parse import urljoin
 
 import anyio
@@ -11,7 +11,7 @@ from anyio.abc import TaskGroup
 from remit.errors import UpstreamError, UpstreamUnavailable
 from remit.upstreams.background import open_background
 from remit.upstreams.channel import Channel, ChannelSession
-from remit.upstreams.events import EVENT_STREAM, Event, events_of, is_event_stream
+from remit.upstreams.events import EVENT_STREAM, Event, EventStream, is_event_stream
 from remit.upstreams.handshake import initialize
 from remit.upstreams.http import HttpExchange, is_same_origin, status_error
 from remit.upstreams.http_aiohttp import open_aiohttp
@@ -76,9 +76,9 @@ class _Stream:
                 raise status_error(answer.status) or UpstreamUnavailable(
                     "does not answer with an event stream; is `transport: http` meant?"
                 )
-            async with aclosing(events_of(answer, self._max_message)) as events:
-                async for event in events:
-                    self._take(event)
+            events = EventStream(answer, self._max_message)
+            while (event := await events.next()) is not None:
+                self._take(event)
 
     def _take(self, event: Event) -> None:
         if event.name == "message":
