@@ -135,7 +135,7 @@ class World:
         self.audit = audit or InMemoryAudit()
         self.upstreams = CountingUpstreams()
         self.directory = Directory(self, self, seen)
-        self.authorize = Authorizer(self.directory, self)
+        self.authorize = Authorizer(self.directory, self, self)
         self.states = States(b"key")
         self.validate = Validator(self, self, self.states)
         self.limit = Limiter(OwnAllowances())

@@ -191,7 +191,7 @@ class ServedTenants:
             tally=tally,
         )
         pipeline = Pipeline(
-            authorize=Authorizer(directory, policy),
+            authorize=Authorizer(directory, fleet, policy),
             validate=Validator(fleet, _Servers(policy, fleet), self._states),
             limit=Limiter(self._allowances),
             record=record,

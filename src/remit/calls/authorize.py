@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from remit.calls.directory import Directory, PolicySource
+from remit.calls.directory import CatalogueSource, Directory, PolicySource
 from remit.calls.words import words_of
 from remit.errors import BadCall, CallDenied
 from remit.model.calls import AuthorizedCall, Call, Permit
@@ -13,7 +13,7 @@ from remit.model.tools import ToolId
 from remit.policy.engine import decide
 from remit.policy.memo import Memo
 from remit.policy.snapshot import PolicySnapshot
-from remit.upstreams.names import Names
+from remit.upstreams.catalogue import Catalogue
 from remit.upstreams.uris import qualified
 
 MOST_PERMITS: Final = 16_384
@@ -41,11 +41,14 @@ class Authorizer:
     change (R17); what was refused is looked up every time.
     """
 
-    def __init__(self, directory: Directory, policies: PolicySource) -> None:
+    def __init__(
+        self, directory: Directory, catalogues: CatalogueSource, policies: PolicySource
+    ) -> None:
         self._directory = directory
+        self._catalogues = catalogues
         self._policies = policies
         self._permits = Memo[_Question, Permit](MOST_PERMITS)
-        self._found_under: tuple[Names, PolicySnapshot] | None = None
+        self._found_under: tuple[Catalogue, PolicySnapshot] | None = None
 
     def __call__(self, call: Call) -> AuthorizedCall:
         """Return the call with the permit that allows it.
@@ -65,11 +68,11 @@ class Authorizer:
         return AuthorizedCall(call=call, permit=permit)
 
     def _permits_now(self) -> Memo[_Question, Permit]:
-        names, snapshot = self._directory.names, self._policies.snapshot
+        catalogue, snapshot = self._catalogues.catalogue, self._policies.snapshot
         found = self._found_under
-        if found is None or found[0] is not names or found[1] is not snapshot:
+        if found is None or found[0] is not catalogue or found[1] is not snapshot:
             self._permits = Memo[_Question, Permit](MOST_PERMITS)
-            self._found_under = (names, snapshot)
+            self._found_under = (catalogue, snapshot)
         return self._permits
 
     def _permit(self, call: Call) -> Permit:

@@ -9,6 +9,7 @@ attempt ──answer──▶ Outcome
 
 import re
 import time
+from collections.abc import Awaitable
 from typing import Final, Protocol
 
 import anyio
@@ -128,9 +129,9 @@ class Invoker:
         kind = OutcomeKind.TOOL_ERROR if is_tool_error(result) else OutcomeKind.OK
         return Outcome(kind=kind, result=result)
 
-    async def _attempt(self, valid: ValidCall, seconds: float) -> bytes:
-        call = valid.call
-        return await self._upstreams.invoke(
+    def _attempt(self, valid: ValidCall, seconds: float) -> Awaitable[bytes]:
+        call = valid.authorized.call
+        return self._upstreams.invoke(
             valid.authorized.permit.tool_id,
             arguments=call.arguments,
             meta=call.meta,

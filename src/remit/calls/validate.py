@@ -2,7 +2,7 @@
 
 import json
 import sys
-from typing import Any, Literal, NoReturn, Protocol, cast
+from typing import Any, Final, Literal, NoReturn, Protocol, cast
 
 import jsonschema_rs
 import msgspec
@@ -40,6 +40,9 @@ MOST_EVALUATIONS = 100_000
 
 MOST_COMPILED = 4096
 """Compiled schemas kept in memory; beyond it the memory starts anew."""
+
+
+_object_of: Final = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 class ServerSource(Protocol):
@@ -187,14 +190,14 @@ def _compile(tool: Tool) -> jsonschema_rs.Validator | None:
 
 def _decode(arguments: bytes) -> dict[str, Any]:
     try:
-        decoded = msgspec.json.decode(arguments)
+        decoded = _object_of(arguments)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        decoded = _decode_leniently(arguments)
-    else:
-        _refuse_repeats(arguments, decoded)
-    if not isinstance(decoded, dict):
-        raise BadCall("arguments must be a JSON object")
-    return cast("dict[str, Any]", decoded)
+        leniently = _decode_leniently(arguments)
+        if not isinstance(leniently, dict):
+            raise BadCall("arguments must be a JSON object") from None
+        return cast("dict[str, Any]", leniently)
+    _refuse_repeats(arguments, decoded)
+    return decoded
 
 
 def _refuse_repeats(arguments: bytes, decoded: object) -> None:

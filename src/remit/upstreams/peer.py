@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Coroutine, Mapping
-from contextlib import aclosing, closing, suppress
+from contextlib import closing, suppress
 from http import HTTPStatus
 from types import MappingProxyType
 from typing import Final
@@ -14,7 +14,7 @@ from anyio.abc import TaskGroup
 from remit.errors import UpstreamError, UpstreamProtocolError, UpstreamUnavailable
 from remit.upstreams.channel import result_of
 from remit.upstreams.dialogue import Dialogue, Heard
-from remit.upstreams.events import EVENT_STREAM, RETRY, Event, events_of, is_event_stream
+from remit.upstreams.events import EVENT_STREAM, RETRY, Event, EventStream, is_event_stream
 from remit.upstreams.http import HttpAnswer, HttpExchange, HttpRequest, status_error
 from remit.upstreams.lines import TooLong
 from remit.upstreams.session import ABOUT_CONNECTION, Setup
@@ -179,10 +179,10 @@ class HttpPeer:
             if answer.status == HTTPStatus.OK and not is_event_stream(answer):
                 return HTTPStatus.METHOD_NOT_ALLOWED
             if answer.status == HTTPStatus.OK:
-                async with aclosing(events_of(answer, self._max_message)) as events:
-                    async for event in events:
-                        if event.data and not await self._is_heard(event, None):
-                            self._message(event, None)
+                events = EventStream(answer, self._max_message)
+                while (event := await events.next()) is not None:
+                    if event.data and not await self._is_heard(event, None):
+                        self._message(event, None)
             return answer.status
 
     async def delete(self) -> None:
@@ -219,16 +219,16 @@ class HttpPeer:
     ) -> Envelope | None:
         """Read a stream until the answer to *number* comes; None when it ends before."""
         try:
-            async with aclosing(events_of(answer, self._max_message)) as events:
-                async for event in events:
-                    place.position, place.retry = event.position, event.retry
-                    if not event.data:
-                        continue  # it only says where the stream can be resumed
-                    if dialogue is not None and await self._is_heard(event, (number, dialogue)):
-                        continue
-                    found = self._message(event, number)
-                    if found is not None:
-                        return found
+            events = EventStream(answer, self._max_message)
+            while (event := await events.next()) is not None:
+                place.position, place.retry = event.position, event.retry
+                if not event.data:
+                    continue  # it only says where the stream can be resumed
+                if dialogue is not None and await self._is_heard(event, (number, dialogue)):
+                    continue
+                found = self._message(event, number)
+                if found is not None:
+                    return found
         except UpstreamUnavailable:
             if not place.position or not self.session:
                 raise

@@ -1,11 +1,11 @@
 """An answer of the relay: filled by its connection, read by one task."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import Mapping
 from typing import Protocol
 
 from remit.errors import UpstreamError, UpstreamProtocolError
-from remit.upstreams.relay_coding import decoder_of
+from remit.upstreams.relay_coding import Inflation, decoder_of
 
 MOST_UNREAD = 256 * 1024
 """Bytes that may wait for a slow reader before the server is made to wait."""
@@ -33,6 +33,7 @@ class RelayAnswer:
 
     __slots__ = (
         "_data",
+        "_inflation",
         "_is_complete",
         "_is_wanted_whole",
         "_max_message",
@@ -49,6 +50,7 @@ class RelayAnswer:
         self._source = source
         self._max_message = max_message
         self._data: bytes | bytearray = b""
+        self._inflation: Inflation | None = None
         self._is_complete = False
         self._is_wanted_whole = False
         self._problem: UpstreamError | None = None
@@ -77,22 +79,21 @@ class RelayAnswer:
         coding = self.headers.get("content-encoding")
         return bytes(body) if coding is None else self._decoded(bytes(body), coding)
 
-    async def chunks(self) -> AsyncGenerator[bytes]:
-        """Give the body as it arrives."""
-        decoder = decoder_of(self.headers.get("content-encoding", ""))
-        while self._data or not self._is_complete:
-            if not self._data:
-                await self.news()
-                continue
-            data, self._data = bytes(self._data), b""
-            self._source.resume()
-            if decoder is None:
-                yield data
-                continue
-            for piece in decoder.feed(data):
-                yield piece
-        if decoder is not None:
-            decoder.finish()
+    async def piece(self) -> bytes:
+        """Return more of the body as it arrives; nothing once it is over."""
+        coding = self.headers.get("content-encoding")
+        if coding is None:
+            return await self._arrived()
+        if self._inflation is None:
+            self._inflation = Inflation(coding, self._arrived)
+        return await self._inflation.piece()
+
+    async def _arrived(self) -> bytes:
+        while not self._data and not self._is_complete:
+            await self.news()
+        data, self._data = bytes(self._data), b""
+        self._source.resume()
+        return data
 
     def close(self) -> None:
         """Give up what has not arrived yet."""

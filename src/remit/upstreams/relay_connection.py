@@ -8,9 +8,9 @@ The one who owns the connection is told each time that it has come to rest.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
-from typing import cast
+from typing import Final, cast
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
@@ -18,6 +18,8 @@ from remit.errors import UpstreamError
 from remit.upstreams.http import broken, broken_off, no_http
 from remit.upstreams.relay_answer import RelayAnswer
 from remit.upstreams.relay_heads import KnownHead
+
+_OK: Final = HTTPStatus.OK.value
 
 MOST_HEAD = 64 * 1024
 """Bytes beside a body that may arrive at a stretch: heads, a chunk's extensions, trailers."""
@@ -51,7 +53,9 @@ class RelayConnection(asyncio.Protocol):
         self._transport: asyncio.Transport
         self._parser = HttpResponseParser(self)
         self._answer: RelayAnswer | None = None
-        self._headers: dict[str, str] = {}
+        self._fields: list[tuple[bytes, bytes]] = []
+        self._known_fields = self._fields
+        self._known_headers: Mapping[str, str] = {}
         self._known = KnownHead()
         self._beside_body = 0
         self._is_paused = False
@@ -145,19 +149,20 @@ class RelayConnection(asyncio.Protocol):
         """Refuse an answer to what nobody asked."""
         if self._answer is None:
             raise ValueError("an answer too many")
+        self._fields = []  # what trailed the body before is dropped
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a field; those that trail a body are dropped."""
-        if self._answer is not None and not self._answer.status:
-            known = name.decode("latin-1").lower()
-            self._headers.setdefault(known, value.decode("latin-1").strip())
+        """Take a field, be it of the head or one that trails a body."""
+        self._fields.append((name, value))
 
     def on_headers_complete(self) -> None:
         """Take the end of a head; that of an interim answer says nothing."""
-        headers, self._headers = self._headers, {}
+        fields, self._fields = self._fields, []
         status = self._parser.get_status_code()
-        if self._answer is not None and status >= HTTPStatus.OK:
-            self._answer.begin(status, headers)
+        if self._answer is not None and status >= _OK:
+            if fields != self._known_fields:
+                self._known_fields, self._known_headers = fields, _read(fields)
+            self._answer.begin(status, self._known_headers)
 
     def on_body(self, data: bytes) -> None:
         """Take a piece of the body."""
@@ -191,6 +196,12 @@ class RelayConnection(asyncio.Protocol):
         if answer is not None:
             answer.fail(broken_off() if answer.status else problem)
             self._on_rest(self)
+
+
+def _read(fields: Sequence[tuple[bytes, bytes]]) -> Mapping[str, str]:
+    """Return the values by names in lower case; the first of several for one name counts."""
+    pairs = [(name.decode("latin-1").lower(), value) for name, value in reversed(fields)]
+    return {name: value.decode("latin-1").strip() for name, value in pairs}
 
 
 def _has_length(answer: RelayAnswer) -> bool:
