@@ -31,10 +31,10 @@ def test_every_spelling_of_a_tool_means_it(spelling: str) -> None:
 
     authorized = world.authorize(world.call(caller("clerk"), spelling))
 
-    assert authorized.tool_id == STATUS
-    assert authorized.decision.allowed
-    assert authorized.decision.rule == "roles.clerk.tools.git[0]"
-    assert authorized.decision.revision == 7
+    assert authorized.permit.tool_id == STATUS
+    assert authorized.permit.decision.allowed
+    assert authorized.permit.decision.rule == "roles.clerk.tools.git[0]"
+    assert authorized.permit.decision.revision == 7
     assert authorized.call.requested == spelling
 
 
@@ -42,7 +42,9 @@ def test_every_spelling_of_a_tool_means_it(spelling: str) -> None:
 def test_on_a_servers_endpoint_its_own_names_count_too(spelling: str) -> None:
     world = one_tool()
 
-    assert world.authorize(world.call(caller("clerk"), spelling, scope="git")).tool_id == STATUS
+    authorized = world.authorize(world.call(caller("clerk"), spelling, scope="git"))
+
+    assert authorized.permit.tool_id == STATUS
 
 
 @pytest.mark.parametrize("spelling", ["GIT__status", "git__Status", "git_status", "status", ""])
@@ -101,7 +103,7 @@ def test_a_name_that_fits_several_tools_means_the_one_that_the_caller_may_use(
     # R14: an error would tell of a tool that is hidden
     world = lookalikes(Role(name="some", tools=grants))
 
-    assert world.authorize(world.call(caller("some"), "mcp__a___x")).tool_id == meant
+    assert world.authorize(world.call(caller("some"), "mcp__a___x")).permit.tool_id == meant
 
 
 def test_a_name_that_fits_several_tools_of_the_caller_lists_them() -> None:
@@ -155,7 +157,7 @@ def test_a_tool_that_is_only_declared_has_its_name_already() -> None:
         ToolId("wiki", "find"),
     }
     found = world.authorize(world.call(caller("clerk"), "wiki__read"))
-    assert found.tool_id == ToolId("wiki", "read")
+    assert found.permit.tool_id == ToolId("wiki", "read")
 
 
 def test_a_tool_that_was_seen_once_keeps_its_meaning() -> None:
@@ -163,12 +165,12 @@ def test_a_tool_that_was_seen_once_keeps_its_meaning() -> None:
     role = Role(name="clerk", allow=("git/*",))
     world = World(declared([role], ["git"]), {}, seen=[STATUS])
     call = world.call(caller("clerk"), "git__status")
-    assert world.authorize(call).tool_id == STATUS
+    assert world.authorize(call).permit.tool_id == STATUS
 
     world.offer({"git": [tool("git", "push")]})
-    assert world.authorize(call).tool_id == STATUS
+    assert world.authorize(call).permit.tool_id == STATUS
     world.offer({})
-    assert world.authorize(world.call(caller("clerk"), "git__push")).tool_id.name == "push"
+    assert world.authorize(world.call(caller("clerk"), "git__push")).permit.tool_id.name == "push"
 
 
 def test_a_server_that_keeps_renaming_its_tools_does_not_fill_the_memory() -> None:
@@ -196,6 +198,33 @@ def test_the_naming_table_follows_the_catalogue_and_the_declaration() -> None:
     assert world.directory.names.find("git__push", None) == (ToolId("git", "push"),)
 
 
+def test_what_was_found_for_a_caller_and_a_tool_is_found_once() -> None:
+    world = one_tool()
+    here = caller("clerk")
+    first = world.authorize(world.call(here, "git__status")).permit
+
+    assert world.authorize(world.call(here, "git__status", b'{"n":1}')).permit is first
+    assert world.authorize(world.call(here, "git/status")).permit is not first
+    assert world.authorize(world.call(here, "git__status", scope="git")).permit is not first
+    assert world.authorize(world.call(caller("clerk"), "git__status")).permit is not first
+
+
+def test_what_was_found_holds_no_longer_than_its_catalogue_and_its_rules() -> None:
+    # R17
+    world = one_tool()
+    here = caller("clerk")
+    first = world.authorize(world.call(here, "git__status")).permit
+
+    world.offer({"git": [tool("git", "status")]})
+    second = world.authorize(world.call(here, "git__status")).permit
+    world.declare(world.declaration)
+    third = world.authorize(world.call(here, "git__status")).permit
+
+    assert len({id(permit) for permit in (first, second, third)}) == 3
+    assert (first.decision.revision, third.decision.revision) == (7, 8)
+    assert (first.words.revision, third.words.revision) == (7, 8)
+
+
 def test_a_new_policy_decides_the_next_call() -> None:
     # R17
     world = one_tool()
@@ -207,4 +236,4 @@ def test_a_new_policy_decides_the_next_call() -> None:
     with pytest.raises(CallDenied):
         world.authorize(call)
     pushed = world.authorize(world.call(caller("clerk"), "git__push"))
-    assert pushed.decision.revision == 8
+    assert pushed.permit.decision.revision == 8

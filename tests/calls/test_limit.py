@@ -1,7 +1,10 @@
 """What is counted against a limit and what is not, and what becomes of calls that have to wait."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from itertools import count
 
+import anyio
+import anyio.lowlevel
 import pytest
 import structlog.testing
 from tests.calls.worlds import CLERK, RESULT, World, caller, declared, story, tool
@@ -185,7 +188,7 @@ async def test_a_call_without_limits_asks_nowhere() -> None:
     world = limited(per_minute(1, tool="jira/*"))
     valid = world.validate(world.authorize(world.call(HERE, "git__status")))
 
-    admitted = await Limiter(world, Asked())(valid)
+    admitted = await Limiter(Asked())(valid)
 
     assert admitted.valid is valid
 
@@ -200,7 +203,7 @@ async def test_the_wait_is_told_in_whole_seconds_that_are_enough(wait: float, to
     valid = world.validate(world.authorize(world.call(HERE, "git__status")))
 
     with pytest.raises(LimitReached, match=f"retry after {told} s") as raised:
-        await Limiter(world, Full())(valid)
+        await Limiter(Full())(valid)
 
     assert raised.value.retry_after == told
 
@@ -232,16 +235,104 @@ async def test_what_a_worker_let_through_before_counts_while_the_store_is_away()
     assert taken == [True, False]
 
 
+async def test_a_store_that_comes_and_goes_does_not_multiply_a_limit() -> None:
+    clock = Clock()
+    store = Store(clock)
+    shared = SharedAllowances(store, clock)
+    taken: list[bool] = []
+    for _ in range(4):  # within one span
+        store.available = not store.available
+        clock.now += PAUSE
+        taken += [await shared.take([TWO]) is None for _ in range(3)]
+
+    assert taken.count(True) == TWO.calls
+    store.available = True
+    clock.now += TWO.seconds
+    assert [await shared.take([TWO]) is None for _ in range(3)] == [True, True, False]
+
+
+async def test_calls_at_once_do_not_all_find_the_room_that_a_worker_has_left() -> None:
+    clock = Clock()
+    store = Store(clock)
+    store.available = False
+    shared = SharedAllowances(store, clock)
+    await shared.take([TWO])
+    store.available = True
+    clock.now += PAUSE
+    await shared.take([TWO._replace(key="other")])  # finds the store
+    store.meanwhile = anyio.lowlevel.checkpoint
+    taken: list[bool] = []
+
+    async def call() -> None:
+        taken.append(await shared.take([TWO]) is None)
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(5):
+            tasks.start_soon(call)
+
+    assert taken.count(True) == 1
+
+
+async def test_what_the_store_refuses_counts_with_the_worker_neither() -> None:
+    clock = Clock()
+    store = Store(clock)
+    store.available = False
+    shared = SharedAllowances(store, clock)
+    await shared.take([TWO])
+    for _ in range(2):  # by another worker
+        await store.counted.take([TWO])
+    store.available = True
+    clock.now += PAUSE
+
+    refused = await shared.take([TWO])
+    raised = TWO._replace(calls=3)
+
+    assert refused == Shortage(0, TWO.seconds - PAUSE)
+    assert [await shared.take([raised]) is None for _ in range(2)] == [True, False]
+
+
+async def test_a_call_that_is_counted_no_more_leaves_nothing_behind() -> None:
+    own = OwnAllowances(Clock())
+    for _ in range(2):
+        await own.take([TWO])
+
+    left: list[int] = []
+    for _ in range(3):
+        own.forget([TWO])
+        left.append(len(own))
+
+    assert left == [1, 0, 0]
+    assert [await own.take([TWO]) is None for _ in range(3)] == [True, True, False]
+
+
+async def test_who_is_refused_by_its_worker_s_own_count_costs_the_store_nothing() -> None:
+    clock = Clock()
+    store = Store(clock)
+    store.available = False
+    shared = SharedAllowances(store, clock)
+    for _ in range(2):
+        await shared.take([TWO])
+    store.available = True
+    clock.now += PAUSE
+
+    refused = await shared.take([TWO])
+    assert await shared.take([TWO._replace(key="other")]) is None
+
+    assert refused == Shortage(0, TWO.seconds - PAUSE)
+    assert await store.counted.take([TWO]) is None
+
+
 async def test_a_store_that_is_away_is_said_once_and_asked_once_in_a_while() -> None:
     clock = Clock()
     store = Store(clock)
     store.available = False
     shared = SharedAllowances(store, clock)
+    numbers = count()
 
     with structlog.testing.capture_logs() as logged:
         for _ in range(3):
             for _ in range(5):
-                await shared.take([TWO])
+                await shared.take([TWO._replace(key=f"k{next(numbers)}")])
             clock.now += PAUSE
         asked_while_away = store.asked
         store.available = True

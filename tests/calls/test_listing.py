@@ -105,15 +105,24 @@ def test_the_same_catalogue_and_policy_are_the_same_list() -> None:
     assert world.listing.visible(HERE, None) is world.listing.visible(HERE, None)
 
 
-def test_more_callers_than_the_cache_holds_start_it_anew() -> None:
+def test_callers_whom_the_rules_do_not_tell_apart_share_a_view() -> None:
+    world = build()
+    first = world.listing.visible(HERE, None)
+
+    assert world.listing.visible(caller("clerk", name="another"), None) is first
+    assert world.listing.visible(caller("clerk", "hat"), None) is first
+    assert world.listing.visible(caller("hat"), None) is not first
+
+
+def test_more_kinds_of_callers_than_the_cache_holds_start_it_anew() -> None:
     world = build()
     first = world.listing.visible(HERE, None)
     for number in range(MOST_CACHED - 1):
-        world.listing.visible(caller("clerk", name=f"c{number}"), None)
+        world.listing.visible(caller("clerk", f"hat{number}"), None)
     assert world.listing.visible(HERE, None) is first
 
-    world.listing.visible(caller("clerk", name="one more"), None)
-    world.listing.visible(caller("clerk", name="and another"), None)
+    world.listing.visible(caller("clerk", "one more"), None)
+    world.listing.visible(caller("clerk", "and another"), None)
 
     again = world.listing.visible(HERE, None)
     assert again == first
@@ -214,7 +223,7 @@ def test_what_a_caller_is_shown_it_may_call_by_that_very_name() -> None:
     for scope in (None, "git", "jira"):
         for shown in world.listing.visible(HERE, scope):
             name = world.listing.published_name(shown.id, scope)
-            assert world.authorize(world.call(HERE, name, scope=scope)).tool_id == shown.id
+            assert world.authorize(world.call(HERE, name, scope=scope)).permit.tool_id == shown.id
 
 
 def test_a_disabled_servers_tools_are_neither_shown_nor_callable() -> None:

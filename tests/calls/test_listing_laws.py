@@ -52,7 +52,9 @@ def callable_by(
     reached: set[ToolId] = set()
     for name in names:
         try:
-            reached.add(world.authorize(world.call(caller(*roles), name, scope=scope)).tool_id)
+            reached.add(
+                world.authorize(world.call(caller(*roles), name, scope=scope)).permit.tool_id
+            )
         except CallDenied:
             continue
     return reached
@@ -92,7 +94,7 @@ def test_no_spelling_whatever_reaches_a_tool_that_is_not_on_the_list(
         ):
             try:
                 call = world.call(caller(*roles), spelling, scope=scope)
-                reached = world.authorize(call).tool_id
+                reached = world.authorize(call).permit.tool_id
             except (CallDenied, BadCall):
                 continue
             assert reached in shown or reached not in world.catalogue.tools

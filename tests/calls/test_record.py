@@ -15,7 +15,8 @@ from tests.calls.worlds import (
     tool,
 )
 
-from remit.calls.record import MOST_ERROR, MOST_NAME, Recorder, utc_now
+from remit.calls.record import MOST_ERROR, Recorder, utc_now
+from remit.calls.words import MOST_NAME
 from remit.errors import BadCall, CallDenied, UpstreamProtocolError, UpstreamUnavailable
 from remit.model.declaration import AuditSettings
 from remit.model.roles import Role

@@ -244,3 +244,38 @@ def test_a_body_without_secrets_is_stored_unaltered(
     assume(redacted(body) == body)
 
     assert recorded(body.encode(), 10 * CAP) == body
+
+
+# What secrets and their names are made of beside that, and what only looks like it.
+MORSELS = FRAGMENTS | st.sampled_from(
+    [
+        "tokens",
+        "api",
+        "access",
+        "private",
+        "_key",
+        "Key",
+        "ghp_",
+        "gho_",
+        "github_pat_",
+        "glpat-",
+        "xoxb-",
+        "sk-",
+        "AKIA",
+        "me:",
+        "x",
+        "\U0001f600",
+    ]
+)
+TEMPTING = st.lists(MORSELS | MORSELS.map(str.swapcase), max_size=10).map("".join)
+
+
+@given(TEMPTING, TEMPTING)
+def test_what_is_passed_at_a_glance_is_what_a_walk_would_leave_as_it_is(
+    name: str, text: str
+) -> None:
+    value = {name: [text]}
+
+    stored = recorded(json.dumps(value, ensure_ascii=False).encode(), CAP)
+
+    assert json.loads(stored) == redacted(value)

@@ -1,6 +1,7 @@
 """Arguments against the input schema: what is refused, in which words, and what never crashes."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from tests.calls.worlds import authorized, tool, world_with
 
 from remit.calls.validate import LONGEST_ERROR, MOST_ERRORS
 from remit.errors import BadCall
+from remit.model.servers import ServerConfig
 
 SECRET = "hunter2-secret"
 
@@ -37,6 +39,21 @@ def test_arguments_that_fit_go_on_with_the_tool_as_it_is_offered() -> None:
     assert valid.tool is offered
     assert valid.authorized is call
     assert valid.call.arguments == b'{"a": 1}'
+
+
+def test_what_is_offered_and_declared_now_is_what_a_call_is_checked_by() -> None:
+    # R17: also by a gateway that remembers
+    world = world_with(tool("s", "t", about({"type": "integer"})))
+    assert world.validate(authorized(world, b'{"a":1}')).timeout == 30.0
+
+    world.declare(replace(world.declaration, servers={"s": ServerConfig(name="s", timeout=7.0)}))
+    assert world.validate(authorized(world, b'{"a":1}')).timeout == 7.0
+
+    offered = tool("s", "t", about({"type": "string"}))
+    world.offer({"s": [offered]})
+    assert world.validate(authorized(world, b'{"a":"x"}')).tool is offered
+    with pytest.raises(BadCall):
+        world.validate(authorized(world, b'{"a":1}'))
 
 
 @pytest.mark.parametrize(

@@ -135,10 +135,10 @@ class World:
         self.audit = audit or InMemoryAudit()
         self.upstreams = CountingUpstreams()
         self.directory = Directory(self, self, seen)
-        self.authorize = Authorizer(self.directory, self)
+        self.authorize = Authorizer(self.directory, self, self)
         self.states = States(b"key")
         self.validate = Validator(self, self, self.states)
-        self.limit = Limiter(self, OwnAllowances())
+        self.limit = Limiter(OwnAllowances())
         self.listing = Listing(
             directory=self.directory, catalogues=self, policies=self, statuses=self
         )

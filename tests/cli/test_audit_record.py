@@ -17,7 +17,7 @@ from remit.cli.changes import operator
 from remit.cli.main import app
 from remit.model.events import AuditEvent
 from remit.storage.database import default_url, open_database
-from remit.storage.events import insert_events
+from remit.storage.insertion import insert_events
 from remit.testing.fakes import sample_event
 
 MANY = PAGE * 2 + 7
@@ -42,7 +42,7 @@ def record(config: Path, *events: AuditEvent) -> None:
             open_database(default_url(config.parent)) as database,
             database.writing() as connection,
         ):
-            await insert_events(connection, events)
+            await connection.run_sync(insert_events, events)
 
     anyio.run(insert)
 

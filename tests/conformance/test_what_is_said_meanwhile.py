@@ -59,6 +59,17 @@ async def test_a_level_that_is_none_is_refused(gateway: Running, http: httpx2.As
     assert reply.json()["error"]["code"] == -32602
 
 
+async def test_a_level_without_a_session_is_refused_since_it_would_be_everybodys(
+    gateway: Running, http: httpx2.AsyncClient
+) -> None:
+    hand = Hand(http=http, url=f"{gateway.url}/web", key=gateway.key("caller"))
+    refused = await hand.post("logging/setLevel", {"level": "error"}, 1)
+    heard = await hand.post("tools/call", {"name": "test_tool_with_logging"}, 2)
+    assert refused.json()["error"]["code"] == -32602
+    assert "session" in refused.json()["error"]["message"]
+    assert "Tool processing data" in heard.text
+
+
 @pytest.mark.parametrize("server", ["web", "pipe", "legacy", "modern"])
 async def test_an_older_caller_is_asked_on_the_way(gateway: Running, server: str) -> None:
     rounds = server == "modern"  # which cannot ask on the way: the gateway asks in its place

@@ -1,5 +1,6 @@
 """An answer, or a cancellation, counts whichever worker of the port it comes to (R17)."""
 
+import time
 from collections.abc import Generator
 from typing import Any
 
@@ -10,7 +11,7 @@ from tests.conformance.callers import Hand
 from tests.conformance.conftest import document
 
 from remit.testing.conformance.behind import open_fixture
-from remit.testing.gateway import Running, start_gateway
+from remit.testing.gateway import START, Running, start_gateway
 
 CALLS = 10
 """With two workers, that all of these and their answers meet by chance is one in a thousand."""
@@ -27,6 +28,10 @@ def workers(tmp_path_factory: pytest.TempPathFactory) -> Generator[Running]:
         config.write_text(document({"web": {"url": url, "transport": "http"}}))
         running = start_gateway(folder, config, None, "--workers", "2")
         try:
+            until = time.monotonic() + START
+            while "by 2 workers" not in running.log.read_text():
+                assert time.monotonic() < until
+                running.servers()
             yield running
         finally:
             running.stop()
@@ -68,3 +73,30 @@ async def test_what_comes_to_another_worker_is_passed_on(workers: Running, endin
                 assert "action=accept" in answer["result"]["content"][0]["text"]
             else:
                 assert answer["error"]["code"] == -32800
+
+
+async def test_a_level_counts_whichever_worker_took_it(workers: Running) -> None:
+    async with httpx2.AsyncClient(timeout=30) as http:
+        hand = await begun(workers, http)
+        assert "result" in (await hand.post("logging/setLevel", {"level": "error"}, 2)).json()
+    for _ in range(CALLS):  # each on a connection of its own
+        async with httpx2.AsyncClient(timeout=30) as http:
+            again = Hand(http=http, url=hand.url, key=hand.key, session=hand.session)
+            reply = await again.post("tools/call", {"name": "test_tool_with_logging"}, 3)
+            assert "Tool processing data" not in reply.text
+            assert "content" in reply.text
+
+
+async def test_a_session_is_over_for_every_worker_and_its_stream_ends(workers: Running) -> None:
+    for _ in range(CALLS):
+        async with httpx2.AsyncClient(timeout=30) as http, httpx2.AsyncClient() as other:
+            hand = await begun(workers, http)
+            with anyio.fail_after(30):
+                async with http.stream("GET", hand.url, headers=hand.headers()) as stream:
+                    ended = await other.delete(hand.url, headers=hand.headers())
+                    async for _ in stream.aiter_lines():
+                        """It ends by itself."""
+        assert ended.status_code == 200
+        async with httpx2.AsyncClient(timeout=30) as http:
+            again = Hand(http=http, url=hand.url, key=hand.key, session=hand.session)
+            assert (await again.post("tools/list", {}, 2)).status_code == 404

@@ -66,7 +66,7 @@ def test_ended_sessions_are_remembered_up_to_a_bound() -> None:
     for session_id in ids:
         session = sessions.find(session_id, ALICE, None)
         assert session is not None
-        sessions.end(session)
+        sessions.end(session.nonce)
 
     known = [sessions.find(session_id, ALICE, None) is not None for session_id in ids]
 

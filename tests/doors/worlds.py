@@ -253,9 +253,9 @@ def world_over(
     states = States(b"key")
     record = Recorder(audit, revision=lambda: policy.revision, body_cap=policy.body_cap)
     pipeline = Pipeline(
-        authorize=Authorizer(directory, policy),
+        authorize=Authorizer(directory, fleet, policy),
         validate=Validator(fleet, servers, states),
-        limit=Limiter(policy, OwnAllowances()),
+        limit=Limiter(OwnAllowances()),
         record=record,
         invoke=Invoker(fleet, record, states),
     )

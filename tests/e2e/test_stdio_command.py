@@ -1,14 +1,19 @@
 """`remit stdio`: the gateway of one caller, driven by the protocol library's client (contract)."""
 
 import json
+import select
 import subprocess
 import sys
+import time
 from pathlib import Path
+from typing import IO
 
 import pytest
 from mcp import Client, MCPError, StdioServerParameters
 from mcp_types import INVALID_PARAMS, TextContent
+from tests.e2e.processes import mentioning
 
+from remit.doors.mcp.stdio import GRACE
 from remit.testing.gateway import environment, fixture_entry, run_remit
 from remit.testing.upstream import executed
 
@@ -94,3 +99,50 @@ def test_an_unknown_caller_is_refused_before_anything_is_said(folder: Path) -> N
 
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.splitlines()[-1].startswith("error: no role 'nobody' is declared")
+
+
+def test_one_grace_is_enough_for_calls_and_deaf_servers_together(tmp_path: Path) -> None:
+    # The call outlasts its five seconds, and then the server is deaf to the end of its input and
+    # to SIGTERM.
+    deaf = tmp_path / "deaf.py"
+    deaf.write_text(
+        "import signal, threading\n"
+        "from remit.testing.upstream import main\n"
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "try:\n    main()\nfinally:\n    threading.Event().wait()\n"
+    )
+    entry = fixture_entry([{"name": "endless", "x-fixture": {"silent": True}}], tmp_path / "ran")
+    entry["args"] = [str(deaf), *entry["args"][2:]]
+    document = {"mcp_servers": {"s": entry}, "roles": {"worker": {"allow": ["s/*"]}}}
+    (tmp_path / "remit.yaml").write_text(json.dumps(document))
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "s__endless"}}
+    with subprocess.Popen(
+        [sys.executable, "-m", "remit", "stdio", "--as", "role:worker"],
+        cwd=tmp_path,
+        env=environment(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        deadline = time.monotonic() + 30
+        while not executed(tmp_path / "ran"):
+            assert time.monotonic() < deadline
+            process.stdin.write(json.dumps(call).encode() + b"\n")
+            process.stdin.flush()
+            if not executed(tmp_path / "ran"):  # until it is listed, the answer comes at once
+                _wait_for_a_line_or_a_call(process.stdout, tmp_path / "ran")
+        began = time.monotonic()
+        process.stdin.close()
+        process.wait(30)
+
+    assert time.monotonic() - began < 2 * GRACE - 1
+    assert mentioning(str(deaf)) == set()
+
+
+def _wait_for_a_line_or_a_call(stdout: IO[bytes], ran: Path) -> None:
+    while not executed(ran):
+        if select.select([stdout], [], [], 0.05)[0]:
+            stdout.readline()
+            return

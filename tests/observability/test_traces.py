@@ -84,13 +84,15 @@ def test_the_callers_trace_goes_on_to_the_server(
     assert got["tracestate"] == "a=1"
 
 
-@pytest.mark.parametrize("era", ["modern", "legacy"])
+@pytest.mark.parametrize(
+    ("transport", "era"), [("http", "modern"), ("http", "legacy"), ("sse", "legacy")]
+)
 def test_a_server_on_http_gets_the_trace_in_its_headers_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, era: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, transport: str, era: str
 ) -> None:
     options = FixtureOptions(tools=["work"], count_file=str(tmp_path / "web"), era=era)
-    with open_web_fixture(options) as web:
-        servers = {"tools": {"url": web.url}}
+    with open_web_fixture(options, transport=transport) as web:
+        servers = {"tools": {"url": web.url, "transport": transport}}
         with traced(tmp_path, monkeypatch, mcp_servers=servers) as (watched, collector):
             watched.call("tools__work", traceparent=PARENT)
             message = received(tmp_path / "web", "tools/call")[0]
@@ -142,6 +144,23 @@ def test_failures_are_told_by_their_code_alone(
         (failed,) = [one for one in steps if one.failed]
         assert failed.name == step
     assert not any(b"s3cr3t-argument" in body for body in collector.bodies)
+
+
+@pytest.mark.parametrize("transport", ["http", "sse"])
+def test_untraced_a_server_on_http_gets_the_callers_trace_in_its_headers_too(
+    tmp_path: Path, transport: str
+) -> None:
+    options = FixtureOptions(tools=["work"], count_file=str(tmp_path / "web"), era="legacy")
+    with open_web_fixture(options, transport=transport) as web:
+        servers = {"tools": {"url": web.url, "transport": transport}}
+        with open_watched(tmp_path, mcp_servers=servers) as watched:
+            watched.call("tools__work", traceparent=PARENT)
+            watched.call("tools__work", {"traceparent": PARENT})
+            first, second = received(tmp_path / "web", "tools/call")
+
+    assert first["headers"]["traceparent"] == PARENT
+    # An argument of that name is none.
+    assert "traceparent" not in second["headers"]
 
 
 def test_untraced_the_callers_trace_still_goes_on(watched: Watched) -> None:

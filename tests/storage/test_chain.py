@@ -16,7 +16,7 @@ from remit.storage.audit import open_audit
 from remit.storage.chain import FIELDS, ChainReport, row_hash
 from remit.storage.cuts import NoKeys
 from remit.storage.database import Database, default_url, open_database
-from remit.storage.events import insert_events
+from remit.storage.insertion import insert_events
 from remit.storage.tables import audit_events
 from remit.storage.verify import verify_chain
 from remit.testing.fakes import sample_event
@@ -42,7 +42,7 @@ STRANGE = (
 
 async def _insert(database: Database, events: Sequence[AuditEvent]) -> None:
     async with database.writing() as connection:
-        await insert_events(connection, events)
+        await connection.run_sync(insert_events, events)
 
 
 async def _tamper(database: Database, *statements: str) -> None:

@@ -6,6 +6,7 @@ from datetime import datetime
 from pathlib import Path
 
 import anyio
+import msgspec
 import pytest
 
 from remit.errors import AuditUnavailable
@@ -30,6 +31,18 @@ def _leave(directory: Path, *lines: bytes) -> Path:
 async def _found(database: Database, directory: Path) -> Sequence[AuditEvent]:
     async with open_audit(database, directory, durability="process") as audit:
         return (await audit.search(EVERYTHING))[::-1]
+
+
+def test_a_line_leaves_out_what_is_as_it_mostly_is_and_one_that_does_not_says_the_same() -> None:
+    # earlier versions left nothing out, and their journals are taken in
+    event = sample_event(1)
+    whole = msgspec.json.encode(msgspec.structs.asdict(event))
+
+    line = encode_line(event)
+
+    assert decode_line(line) == decode_line(whole) == event
+    assert b'"member"' in whole
+    assert b'"member"' not in line
 
 
 async def test_a_torn_last_line_is_skipped_with_a_word_in_the_log(

@@ -1,5 +1,7 @@
 """What only a place that workers share has to do: be bounded, and fail in plain words."""
 
+import time
+
 import anyio
 import pytest
 from sqlalchemy import text
@@ -10,6 +12,11 @@ from remit.model.limits import Allowance
 from remit.storage.database import Database, open_database
 from remit.storage.limits import SlotsInDatabase
 from remit.storage.limits_redis import open_windows
+
+_FILL = """
+WITH RECURSIVE counted(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM counted WHERE i < :n - 1)
+INSERT INTO limit_slots (key, slot, free_at) SELECT :key, i, :free_at FROM counted
+"""
 
 
 def _allowance(key: str, calls: int = 2, seconds: int = 60) -> Allowance:
@@ -44,6 +51,32 @@ async def test_counts_outlive_whoever_counted(database_url: str) -> None:
     for taken in (True, True, False):
         async with open_database(database_url) as database:
             assert (await SlotsInDatabase(database).take([_allowance("a")]) is None) is taken
+
+
+@pytest.mark.parametrize("free_at", [4e9, 0.0], ids=["all are taken", "all are free"])
+async def test_a_call_costs_the_same_whatever_the_number(
+    database: Database, free_at: float
+) -> None:
+    # A caller that a large limit refuses must not be able to hold the database's one writer.
+    many = 100_000
+    async with database.writing() as connection:
+        await connection.execute(text(_FILL), {"key": "many", "n": many, "free_at": free_at})
+        await connection.execute(text(_FILL), {"key": "few", "n": 10, "free_at": free_at})
+        if database.engine.dialect.name == "postgresql":
+            await connection.execute(text("ANALYZE limit_slots"))  # as it does itself, later
+    slots = SlotsInDatabase(database)
+
+    async def quickest(key: str, calls: int) -> float:
+        took: list[float] = []
+        for _ in range(20):
+            began = time.perf_counter()
+            shortage = await slots.take([_allowance(key, calls, seconds=86_400)])
+            took.append(time.perf_counter() - began)
+            assert (shortage is None) is (free_at == 0 and len(took) <= calls)
+        return min(took)
+
+    await quickest("many", many)  # warm
+    assert await quickest("many", many) < 8 * await quickest("few", 10)
 
 
 async def test_a_store_that_nobody_serves_is_said_to_be_away() -> None:

@@ -17,7 +17,7 @@ from remit.storage.audit import open_audit
 from remit.storage.chain import FIELDS, ChainReport
 from remit.storage.cuts import NoKeys
 from remit.storage.database import Database, default_url, open_database
-from remit.storage.events import insert_events
+from remit.storage.insertion import insert_events
 from remit.storage.retention import BATCH, prune
 from remit.storage.verify import verify_chain
 from remit.testing.fakes import sample_event
@@ -34,7 +34,9 @@ def keys() -> RecordKeys:
 
 async def _insert(database: Database, start: int, stop: int) -> None:
     async with database.writing() as connection:
-        await insert_events(connection, [sample_event(number) for number in range(start, stop)])
+        await connection.run_sync(
+            insert_events, [sample_event(number) for number in range(start, stop)]
+        )
 
 
 async def _prune(database: Database, keys: RecordKeys, rows: int) -> None:

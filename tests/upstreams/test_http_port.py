@@ -4,7 +4,7 @@ import gzip
 import socket
 import zlib
 from collections.abc import Callable, Mapping
-from contextlib import AbstractAsyncContextManager, aclosing, closing
+from contextlib import AbstractAsyncContextManager, closing
 
 import anyio
 import pytest
@@ -51,8 +51,8 @@ async def ask(exchange: HttpExchange, body: bytes = b"{}") -> bytes:
 
 
 async def read_into(got: list[bytes], answer: HttpAnswer) -> None:
-    async for chunk in answer.chunks():
-        got += [chunk]
+    while piece := await answer.piece():
+        got += [piece]
 
 
 @pytest.mark.parametrize(
@@ -268,10 +268,9 @@ async def test_a_stream_comes_as_it_arrives_and_may_be_left(
             anyio.fail_after(PATIENCE),
             closing(await exchange.prepare("GET", {}).send()) as answer,
         ):
-            async with aclosing(answer.chunks()) as chunks:
-                assert await anext(chunks) == b"one"
-                go_on.set()
-                assert await anext(chunks) == b"two"
+            assert await answer.piece() == b"one"
+            go_on.set()
+            assert await answer.piece() == b"two"
         await eventually(lambda: server.hung_up == [1])
         assert await ask(exchange) == b"hi"
 
@@ -298,19 +297,18 @@ async def test_a_slow_reader_makes_the_server_wait(open_exchange: Opener) -> Non
         open_exchange(server.url, max_message=1 << 30) as exchange,
     ):
         with closing(await exchange.prepare("GET", {}).send()) as answer:
-            async with aclosing(answer.chunks()) as chunks:
-                size = len(await anext(chunks))
-                # It stands still once the buffers between are full.
-                while not stalled.is_set():
-                    sent = server.sent
-                    await anyio.wait_all_tasks_blocked()
-                    with anyio.move_on_after(0.2):
-                        await eventually(lambda before=sent: server.sent > before)
-                        continue
-                    stalled.set()
-                assert server.sent < whole / 2
-                async for chunk in chunks:
-                    size += len(chunk)
+            size = len(await answer.piece())
+            # It stands still once the buffers between are full.
+            while not stalled.is_set():
+                sent = server.sent
+                await anyio.wait_all_tasks_blocked()
+                with anyio.move_on_after(0.2):
+                    await eventually(lambda before=sent: server.sent > before)
+                    continue
+                stalled.set()
+            assert server.sent < whole / 2
+            while piece := await answer.piece():
+                size += len(piece)
         assert size == whole
 
 
@@ -442,7 +440,9 @@ async def test_a_compressed_body_is_decoded(open_exchange: Opener, coding: str) 
     async with open_raw_server(steps, steps) as server, open_exchange(server.url) as exchange:
         assert await ask(exchange) == body
         with closing(await exchange.prepare("GET", {}).send()) as answer:
-            assert b"".join([chunk async for chunk in answer.chunks()]) == body
+            got: list[bytes] = []
+            await read_into(got, answer)
+            assert b"".join(got) == body
 
 
 @pytest.mark.parametrize(

@@ -191,9 +191,9 @@ class ServedTenants:
             tally=tally,
         )
         pipeline = Pipeline(
-            authorize=Authorizer(directory, policy),
+            authorize=Authorizer(directory, fleet, policy),
             validate=Validator(fleet, _Servers(policy, fleet), self._states),
-            limit=Limiter(policy, self._allowances),
+            limit=Limiter(self._allowances),
             record=record,
             invoke=Invoker(fleet, record, self._states),
         )

@@ -4,6 +4,7 @@ shared ─the store fails→ alone for PAUSE seconds ─one call asks again→ i
                                                                      └ it fails → alone …
 """
 
+import math
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -58,6 +59,15 @@ class OwnAllowances:
         """Return how many keys it has in mind."""
         return len(self._uses)
 
+    def forget(self, wanted: Sequence[Allowance]) -> None:
+        """Count a call no more that was counted just now."""
+        for allowance in wanted:
+            _, uses = self._uses.get(allowance.key, (None, deque[float]()))
+            if len(uses) > 1:
+                uses.pop()
+            else:  # the only one, or so long ago that nobody needs it any more
+                self._uses.pop(allowance.key, None)
+
     def _shortage(self, wanted: Sequence[Allowance]) -> Shortage | None:
         now, worst = self._now(), None
         for at, allowance in enumerate(wanted):
@@ -82,7 +92,9 @@ class SharedAllowances:
     """Counts in a store that workers share; while it is away, each worker counts for itself.
 
     A worker then lets through as many as a limit says, less what it has let through already:
-    several workers may together exceed a limit, and none is ever without one.
+    several workers may together exceed a limit, and none is ever without one. What it let through
+    meanwhile the store does not know, so for one span more the worker's own count holds as well:
+    a store that comes and goes does not multiply a limit.
     """
 
     def __init__(self, store: Allowances, now: Callable[[], float] = time.monotonic) -> None:
@@ -92,6 +104,7 @@ class SharedAllowances:
         self._full: dict[tuple[str, int], float] = {}
         self._away = False
         self._ask_at = 0.0
+        self._back_at = -math.inf
 
     async def take(self, wanted: Sequence[Allowance]) -> Shortage | None:
         """Count one call against each of *wanted*, or against none of them."""
@@ -99,20 +112,26 @@ class SharedAllowances:
         known = self._known_shortage(wanted, now)
         if known is not None:
             return known
+        # Counted here first, so that calls at once do not all find the same room.
+        is_own = self._away or self._is_aftermath(wanted, now)
+        if is_own and (own := await self._own.take(wanted)) is not None:
+            return own
         if self._away:
             if now < self._ask_at:
-                return await self._own.take(wanted)
+                return None
             self._ask_at = now + PAUSE  # this call asks; the others need not wait for it
         try:
             shortage = await self._store.take(wanted)
         except StorageUnavailable as error:
             self._left_alone(error)
-            return await self._own.take(wanted)
+            return None if is_own else await self._own.take(wanted)
         self._found()
-        if shortage is None:
-            self._own.note(wanted)
-        else:
+        if shortage is not None:
             self._remember(wanted[shortage.at], shortage.wait)
+            if is_own:
+                self._own.forget(wanted)
+        elif not is_own:
+            self._own.note(wanted)
         return shortage
 
     def __len__(self) -> int:
@@ -127,6 +146,11 @@ class SharedAllowances:
             if wait > 0 and (worst is None or wait > worst.wait):
                 worst = Shortage(at, wait)
         return worst
+
+    def _is_aftermath(self, wanted: Sequence[Allowance], now: float) -> bool:
+        """Whether a span reaches back into the time when the store was away."""
+        since = now - self._back_at
+        return any(since < allowance.seconds for allowance in wanted)
 
     def _remember(self, allowance: Allowance, wait: float) -> None:
         now = self._now()
@@ -143,5 +167,6 @@ class SharedAllowances:
 
     def _found(self) -> None:
         if self._away:
+            self._back_at = self._now()
             log.info("limits are shared again")
         self._away = False

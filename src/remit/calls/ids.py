@@ -14,9 +14,7 @@ def new_id() -> str:
     The 12 bits after the milliseconds are the fraction of them (RFC 9562, 6.2, method 3), so
     that the events of one process sort as they happened.
     """
-    millis, nanos = divmod(time.time_ns(), 1_000_000)
-    fraction = (nanos << 12) // 1_000_000
-    tail = _tails.getrandbits(62)
-    value = (millis << 80) | (0x7 << 76) | (fraction << 64) | (0x2 << 62) | tail
-    text = f"{value:032x}"
-    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+    stamp = (time.time_ns() << 12) // 1_000_000
+    value = (stamp << 64) | (0x2 << 62) | _tails.getrandbits(62)
+    text = value.to_bytes(16).hex()  # a zero first: the stamp has 15 digits
+    return f"{text[1:9]}-{text[9:13]}-7{text[13:16]}-{text[16:20]}-{text[20:]}"

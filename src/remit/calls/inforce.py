@@ -96,11 +96,11 @@ class PolicyInForce:
 
     def server(self, name: str) -> ServerConfig | None:
         """Return the declared server of that name, or None."""
-        return self.declaration.servers.get(name)
+        return self._current.declaration.servers.get(name)
 
     def body_cap(self) -> int:
         """Return how many bytes of a body a row may store."""
-        return self.declaration.audit.body_cap
+        return self._current.declaration.audit.body_cap
 
     def explains_denials(self, principal: Principal) -> bool:
         """Whether a role of *principal* is told why it is refused (R14)."""

@@ -9,6 +9,7 @@ attempt ──answer──▶ Outcome
 
 import re
 import time
+from collections.abc import Awaitable
 from typing import Final, Protocol
 
 import anyio
@@ -90,7 +91,7 @@ def is_tool_error(result: bytes) -> bool:
 
 
 class Invoker:
-    """Hands the call to its upstream, again where that is safe, and times it.
+    """Hands the call to its upstream, again where that is safe.
 
     Args:
         upstreams: The servers behind us.
@@ -125,16 +126,13 @@ class Invoker:
         except UpstreamError as failure:
             result = await self._repeat(recorded, failure, started + valid.timeout)
         result = self._states.sealed(result, valid.authorized)
-        return Outcome(
-            kind=OutcomeKind.TOOL_ERROR if is_tool_error(result) else OutcomeKind.OK,
-            result=result,
-            ms=(time.perf_counter() - started) * 1000,
-        )
+        kind = OutcomeKind.TOOL_ERROR if is_tool_error(result) else OutcomeKind.OK
+        return Outcome(kind=kind, result=result)
 
-    async def _attempt(self, valid: ValidCall, seconds: float) -> bytes:
-        call = valid.call
-        return await self._upstreams.invoke(
-            valid.authorized.tool_id,
+    def _attempt(self, valid: ValidCall, seconds: float) -> Awaitable[bytes]:
+        call = valid.authorized.call
+        return self._upstreams.invoke(
+            valid.authorized.permit.tool_id,
             arguments=call.arguments,
             meta=call.meta,
             principal=call.principal,

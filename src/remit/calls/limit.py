@@ -4,7 +4,6 @@ import math
 from collections.abc import Sequence
 from typing import Protocol
 
-from remit.calls.directory import PolicySource
 from remit.errors import LimitReached
 from remit.model.calls import AdmittedCall, ValidCall
 from remit.model.limits import Allowance, Shortage
@@ -31,8 +30,7 @@ class Allowances(Protocol):
 class Limiter:
     """Counts each call that may run, and no other: what was refused before has cost nothing."""
 
-    def __init__(self, policies: PolicySource, allowances: Allowances) -> None:
-        self._policies = policies
+    def __init__(self, allowances: Allowances) -> None:
         self._allowances = allowances
 
     async def __call__(self, valid: ValidCall) -> AdmittedCall:
@@ -41,9 +39,7 @@ class Limiter:
         Raises:
             LimitReached: One of them has no room; then it counts against none.
         """
-        authorized = valid.authorized
-        limits = self._policies.snapshot.limits
-        wanted = limits.allowances(authorized.call.principal, authorized.tool_id)
+        wanted = valid.authorized.permit.allowances
         if wanted:
             shortage = await self._allowances.take(wanted)
             if shortage is not None:

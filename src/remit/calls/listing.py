@@ -8,9 +8,12 @@ from remit.calls.item_listing import ItemListing
 from remit.model.principals import Principal
 from remit.model.servers import ServerStatus
 from remit.model.tools import Tool, ToolId, estimated_tokens
+from remit.policy.callers import standing_of
 from remit.policy.engine import decide
 from remit.policy.reach import named_servers, reaches_any_server
-from remit.policy.snapshot import list_order
+from remit.policy.snapshot import PolicySnapshot, list_order
+from remit.policy.standing import Standing
+from remit.upstreams.catalogue import Catalogue
 from remit.upstreams.wire import Malformed, joined, json_bytes, members, value_of
 
 MOST_CACHED = 512
@@ -48,9 +51,10 @@ class Listing:
         self._policies = policies
         self._statuses = statuses
         self.items = ItemListing(directory=directory, catalogues=catalogues, policies=policies)
-        self._current: tuple[object, object] | None = None
-        self._views: dict[tuple[Principal, str | None], tuple[Tool, ...]] = {}
-        self._bytes: dict[tuple[tuple[Tool, ...], str | None, bool], bytes] = {}
+        self._current: tuple[Catalogue, PolicySnapshot] | None = None
+        self._views: dict[tuple[Standing, str | None], tuple[Tool, ...]] = {}
+        self._alike: dict[tuple[ToolId, ...], tuple[Tool, ...]] = {}
+        self._bytes: dict[tuple[int, str | None, bool], bytes] = {}
 
     def visible(self, principal: Principal, scope: str | None) -> tuple[Tool, ...]:
         """Return the tools on offer that *principal* may call, sorted by server and name.
@@ -61,11 +65,11 @@ class Listing:
             principal: Who asks.
             scope: One server's name, or None for all.
         """
-        self._refresh()
-        key = (principal, scope)
+        snapshot = self._refresh()
+        key = (standing_of(snapshot, principal), scope)
         view = self._views.get(key)
         if view is None:
-            snapshot, tools = self._policies.snapshot, self._catalogues.catalogue.tools
+            tools = self._catalogues.catalogue.tools
             ordered = sorted(tools.items(), key=lambda item: list_order(item[0]))
             view = tuple(
                 tool
@@ -73,6 +77,7 @@ class Listing:
                 if (scope is None or tool_id.server == scope)
                 and decide(snapshot, principal, tool_id).allowed
             )
+            view = self._alike.setdefault(tuple(tool.id for tool in view), view)
             self._views[key] = view
         return view
 
@@ -84,7 +89,7 @@ class Listing:
     def tools_json(self, principal: Principal, scope: str | None, *, legacy: bool) -> bytes:
         """Return the JSON array of `tools/list` for one caller, endpoint and protocol era."""
         view = self.visible(principal, scope)
-        key = (view, scope, legacy)
+        key = (id(view), scope, legacy)  # which is its own: it is kept as long as its bytes
         listed = self._bytes.get(key)
         if listed is None:
             entries = [
@@ -144,15 +149,21 @@ class Listing:
             for status in self._statuses.statuses()
         )
 
-    def _refresh(self) -> None:
-        now = (self._catalogues.catalogue, self._policies.snapshot)
-        stale = self._current is None or any(
-            old is not new for old, new in zip(self._current, now, strict=True)
-        )
-        if stale or len(self._views) > MOST_CACHED:
-            self._current = now
+    def _refresh(self) -> PolicySnapshot:
+        """Forget what does not hold any more; return the rules that do."""
+        catalogue, snapshot = self._catalogues.catalogue, self._policies.snapshot
+        current = self._current
+        if (
+            current is None
+            or current[0] is not catalogue
+            or current[1] is not snapshot
+            or len(self._views) > MOST_CACHED
+        ):
+            self._current = (catalogue, snapshot)
             self._views = {}
+            self._alike = {}
             self._bytes = {}
+        return snapshot
 
 
 def _hats(principal: Principal) -> str:

@@ -3,14 +3,16 @@
 import logging
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Protocol
+from functools import partial
+from typing import Final, Protocol
 
-import msgspec
 import structlog
+from msgspec.structs import replace
 
 from remit.calls.ids import new_id
 from remit.calls.redact import recorded, recorded_text
 from remit.calls.tally import Tally
+from remit.calls.words import MOST_NAME, name_of, role_of
 from remit.errors import AuditUnavailable, BadCall, CallDenied, LimitReached, UpstreamError
 from remit.model.calls import (
     AdmittedCall,
@@ -20,13 +22,10 @@ from remit.model.calls import (
     OutcomeKind,
     RecordedCall,
 )
-from remit.model.contents import Kind, kind_of
+from remit.model.contents import Kind
 from remit.model.events import AuditEvent, EventKind
 
 log = structlog.get_logger(__name__)
-
-MOST_NAME = 256
-"""Characters of a requested name that are kept; a longer one means no tool anyway."""
 
 MOST_ERROR = 2048
 """Characters of an error's text that are kept; a server may send any number."""
@@ -44,9 +43,8 @@ class AuditLog(Protocol):
         ...
 
 
-def utc_now() -> datetime:
-    """Return the time as aware UTC."""
-    return datetime.now(UTC)
+utc_now: Final = partial(datetime.now, UTC)
+"""Returns the time as aware UTC."""
 
 
 class Recorder:
@@ -76,20 +74,29 @@ class Recorder:
 
     async def refused(self, call: Call, refusal: CallDenied | BadCall) -> None:
         """Record a call that authorization turned away."""
+        now, principal = self._now(), call.principal
         denied = isinstance(refusal, CallDenied)
         await self._turn_away(
-            self._event(
-                call,
+            AuditEvent(
+                id=new_id(),
                 kind=EventKind.REFUSED,
+                call_id=call.id,
+                time=now,
+                tenant=principal.tenant,
+                principal=principal.subject,
+                role=role_of(principal),
                 server=_server_of(call, refusal),
                 tool=_tool_of(call, refusal),
                 decision="deny",
                 layer=refusal.layer if denied else "",
                 rule=refusal.rule if denied else "",
                 revision=self._revision(),
-                outcome=OutcomeKind.NONE,
+                outcome=OutcomeKind.NONE.value,
                 code=refusal.code,
-                error=str(refusal),
+                ms=_ms_between(call.started, now),
+                arguments=recorded(call.arguments, self._body_cap()),
+                arguments_size=len(call.arguments),
+                error=recorded_text(str(refusal), MOST_ERROR),
             )
         )
 
@@ -97,13 +104,15 @@ class Recorder:
         self, authorized: AuthorizedCall, refusal: BadCall | UpstreamError | LimitReached
     ) -> None:
         """Record an allowed call that never ran: bad arguments, a server away, or too many."""
+        event = self._allowed(authorized)
         await self._turn_away(
-            self._authorized(
-                authorized,
+            replace(
+                event,
                 kind=EventKind.REFUSED,
-                outcome=OutcomeKind.NONE,
+                outcome=OutcomeKind.NONE.value,
                 code=refusal.code,
-                error=str(refusal),
+                ms=_ms_between(authorized.call.started, event.time),
+                error=recorded_text(str(refusal), MOST_ERROR),
             )
         )
 
@@ -114,9 +123,7 @@ class Recorder:
             AuditUnavailable: Then the call must not run.
         """
         valid = admitted.valid
-        event = self._authorized(
-            valid.authorized, kind=EventKind.INVOKED, outcome=OutcomeKind.UNKNOWN
-        )
+        event = self._allowed(valid.authorized)
         await self._before(event)
         self._tally.began(event)
         return RecordedCall(valid=valid, event=event)
@@ -136,7 +143,7 @@ class Recorder:
             AuditUnavailable: Then the other one must not be made.
         """
         now = self._now()
-        event = msgspec.structs.replace(
+        event = replace(
             call.event,
             id=new_id(),
             kind=EventKind.ATTEMPTED,
@@ -164,7 +171,7 @@ class Recorder:
         result: bytes | None = None,
     ) -> None:
         now = self._now()
-        event = msgspec.structs.replace(
+        event = replace(
             call.event,
             id=new_id(),
             kind=EventKind.FINISHED,
@@ -176,7 +183,12 @@ class Recorder:
             result_size=0 if result is None else len(result),
             error=None if error is None else recorded_text(error, MOST_ERROR),
         )
-        await self._after(event)
+        self._ended(event)
+        try:
+            await self._audit.record(event)
+        except AuditUnavailable:
+            self._tally.unrecorded += 1
+            log.exception("outcome cannot be recorded", call_id=event.call_id)
 
     async def _turn_away(self, event: AuditEvent) -> None:
         await self._before(event)
@@ -209,75 +221,16 @@ class Recorder:
             self._tally.unrecorded += 1
             raise
 
-    async def _after(self, event: AuditEvent) -> None:
-        self._ended(event)
-        try:
-            await self._audit.record(event)
-        except AuditUnavailable:
-            self._tally.unrecorded += 1
-            log.exception("outcome cannot be recorded", call_id=event.call_id)
-
-    def _authorized(
-        self,
-        authorized: AuthorizedCall,
-        *,
-        kind: EventKind,
-        outcome: OutcomeKind,
-        code: str = "",
-        error: str | None = None,
-    ) -> AuditEvent:
-        decision = authorized.decision
-        return self._event(
-            authorized.call,
-            kind=kind,
-            server=authorized.tool_id.server,
-            tool=_name_of(authorized.tool_id.name),
-            decision="allow",
-            layer=decision.layer.value,
-            rule=decision.rule,
-            revision=decision.revision,
-            outcome=outcome,
-            code=code,
-            error=error,
-        )
-
-    def _event(
-        self,
-        call: Call,
-        *,
-        kind: EventKind,
-        server: str,
-        tool: str,
-        decision: str,
-        layer: str,
-        rule: str,
-        revision: int,
-        outcome: OutcomeKind,
-        code: str,
-        error: str | None,
-    ) -> AuditEvent:
-        now, cap, principal = self._now(), self._body_cap(), call.principal
-        ran = kind is not EventKind.INVOKED
-        return AuditEvent(
+    def _allowed(self, authorized: AuthorizedCall) -> AuditEvent:
+        """Return the event of an allowed call that is about to run."""
+        call = authorized.call
+        return replace(
+            authorized.permit.words,
             id=new_id(),
-            kind=kind,
             call_id=call.id,
-            time=now,
-            tenant=principal.tenant,
-            principal=principal.subject,
-            role=",".join(principal.roles),
-            server=server,
-            tool=tool,
-            decision=decision,
-            layer=layer,
-            rule=rule,
-            revision=revision,
-            outcome=outcome.value,
-            code=code,
-            ms=_ms_between(call.started, now) if ran else 0.0,
-            arguments=recorded(call.arguments, cap),
+            time=self._now(),
+            arguments=recorded(call.arguments, self._body_cap()),
             arguments_size=len(call.arguments),
-            error=None if error is None else recorded_text(error, MOST_ERROR),
         )
 
 
@@ -304,11 +257,6 @@ def _server_of(call: Call, refusal: CallDenied | BadCall) -> str:
 def _tool_of(call: Call, refusal: CallDenied | BadCall) -> str:
     """Return the tool that was meant; a name that means none can be anything, a secret too."""
     if isinstance(refusal, CallDenied) and refusal.layer:
-        return _name_of(refusal.tool)
+        return name_of(refusal.tool)
     kind = "" if call.kind is Kind.TOOL else f"{call.kind.value}:"
     return recorded_text(kind + call.requested, MOST_NAME)
-
-
-def _name_of(name: str) -> str:
-    """Return a name that means something; a URI is the caller's own text all the same."""
-    return recorded_text(name, MOST_NAME) if kind_of(name) is Kind.RESOURCE else name

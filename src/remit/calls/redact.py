@@ -10,12 +10,14 @@ import math
 import re
 from typing import Final, NoReturn, cast
 
+import jsonschema_rs
 import msgspec
 
 REDACTED: Final = "[redacted]"
 
+_NO_COUNT: Final = r"(?!s\b)"
 _KEY: Final = (
-    r"pass(?:word|wd|phrase)|secret|token(?!s\b)|api[ _-]?key|access[ _-]?key|private[ _-]?key"
+    rf"pass(?:word|wd|phrase)|secret|token{_NO_COUNT}|api[ _-]?key|access[ _-]?key|private[ _-]?key"
     r"|authorization|credential|cookie|bearer"
 )
 _SECRET_KEY: Final = re.compile(_KEY, re.IGNORECASE)
@@ -39,6 +41,17 @@ _SECRET_VALUE: Final = re.compile(_VALUE, re.IGNORECASE)
 # One pass over the raw bytes says whether a body needs the slow walk at all. An escape may hide
 # any letter, and the slashes of an address.
 _SUSPICIOUS: Final = re.compile(rf"{_KEY}|{_VALUE}|\\u00|\\/".encode(), re.IGNORECASE)
+
+# How everything begins that is suspicious, and little else. It looks neither back nor ahead, so
+# that an engine that never steps back can look for all of it at once: sixty times as fast as `re`.
+_BEGINNINGS: Final = (
+    rf"(?i:{_KEY.replace(_NO_COUNT, '')}|\\u00|\\/|://[^/\"]*:[^/\"]*@"
+    r"|eyj[\w-]{8}|rmt_|gh[pousr]_|github_pat_|glpat-|xox[abprs]-|sk-[\w-]{16}"
+    r"|akia[0-9a-z]{16}|-----begin)"
+)
+_has_beginning: Final = jsonschema_rs.validator_for(
+    {"pattern": _BEGINNINGS}, pattern_options=jsonschema_rs.RegexOptions()
+).is_valid
 
 # A secret's name in text, up to its value: as `name=`, or as a quoted member of an object.
 _NAMED: Final = re.compile(
@@ -64,28 +77,6 @@ _LONE: Final = re.compile("[\ud800-\udfff]")
 _FRAME: Final = 64
 """Bytes of the object around a head, at most."""
 
-# What `_SUSPICIOUS` needs to find anything, in lower case: most bodies hold none of it, and
-# looking for plain text takes a fraction of the time. Those with a rare character in them are
-# only looked for where that is.
-_HINTS: Final = (
-    "pass",
-    "secret",
-    "token",
-    "key",
-    "authoriz",
-    "credential",
-    "cookie",
-    "bearer",
-    "eyj",
-    "akia",
-    "://",
-)
-_RARE_HINTS: Final = (
-    ("_", ("rmt_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_")),
-    ("-", ("glpat-", "xox", "sk-", "-----begin")),
-    ("\\", ("\\u00", "\\/")),
-)
-
 _check = msgspec.json.Decoder(msgspec.Raw).decode
 
 
@@ -108,18 +99,7 @@ def recorded(body: bytes, cap: int) -> str:
 
 
 def _is_suspicious(body: bytes, text: str) -> bool:
-    lowered = text.lower()  # as a str: looking into bytes takes eight times as long
-    hinted = _holds_any(lowered, _HINTS)
-    for rare, hints in _RARE_HINTS:
-        hinted = hinted or (rare in lowered and _holds_any(lowered, hints))
-    return hinted and _SUSPICIOUS.search(body) is not None
-
-
-def _holds_any(text: str, hints: tuple[str, ...]) -> bool:
-    for hint in hints:  # noqa: SIM110 - a generator costs more than what it looks at
-        if hint in text:
-            return True
-    return False
+    return _has_beginning(text) and _SUSPICIOUS.search(body) is not None
 
 
 def redacted(value: object) -> object:
@@ -208,7 +188,7 @@ def _head(body: bytes, cap: int) -> str:
     room = max(cap - _FRAME, 0)
     start = body[:room]
     text = start.decode("utf-8", "replace")
-    if _SUSPICIOUS.search(start) is not None:
+    if _is_suspicious(start, text):
         text = _without_secrets(_ESCAPE.sub(_unescaped, text))
     if len(body) > room:
         text = _without_begun(text)

@@ -94,7 +94,7 @@ def _bound(authorized: AuthorizedCall) -> bytes:
             who.tenant,
             who.issuer,
             who.subject,
-            str(authorized.tool_id),
+            str(authorized.permit.tool_id),
             hashlib.sha256(_canonical(call.arguments)).hexdigest(),
         ]
     )

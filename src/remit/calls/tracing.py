@@ -166,7 +166,7 @@ class _Steps:
                         _name(whole, call, ToolId(denied.server, denied.tool))
                         span.set_attributes({LAYER: denied.layer, RULE: denied.rule})
                     raise
-                decision = authorized.decision
+                decision = authorized.permit.decision
                 span.set_attributes(
                     {
                         LAYER: decision.layer.value,
@@ -174,7 +174,7 @@ class _Steps:
                         REVISION: decision.revision,
                     }
                 )
-                _name(whole, call, authorized.tool_id)
+                _name(whole, call, authorized.permit.tool_id)
                 return authorized
 
         return run
@@ -184,7 +184,7 @@ class _Steps:
     ) -> Callable[[RecordedCall], Awaitable[Outcome]]:
         async def run(recorded: RecordedCall, /) -> Outcome:
             authorized = recorded.valid.authorized
-            attributes = _attributes(authorized.call, authorized.tool_id)
+            attributes = _attributes(authorized.call, authorized.permit.tool_id)
             with self.span("invoke", SpanKind.CLIENT, attributes) as span:
                 outcome = await step(_carrying_context(recorded))
                 if outcome.kind is OutcomeKind.TOOL_ERROR:

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from typing import Any, NoReturn, Protocol, cast
+from typing import Any, Final, Literal, NoReturn, Protocol, cast
 
 import jsonschema_rs
 import msgspec
@@ -17,7 +17,8 @@ from remit.model.contents import Item, Kind
 from remit.model.conversation import Extras
 from remit.model.members import RepeatedMember, members_once
 from remit.model.servers import ServerConfig
-from remit.model.tools import Tool
+from remit.model.tools import Tool, ToolId
+from remit.upstreams.catalogue import Catalogue
 
 log = structlog.get_logger(__name__)
 
@@ -41,6 +42,9 @@ MOST_COMPILED = 4096
 """Compiled schemas kept in memory; beyond it the memory starts anew."""
 
 
+_object_of: Final = msgspec.json.Decoder(dict[str, Any]).decode
+
+
 class ServerSource(Protocol):
     """Where the settings of a server and the reason for its absence come from."""
 
@@ -53,6 +57,20 @@ class ServerSource(Protocol):
         ...
 
 
+class _Offer(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What one catalogue and one entry of the declaration say of calls of a tool or an item.
+
+    Attributes:
+        schema: Of a tool; None where there is nothing to check by.
+    """
+
+    what: Tool | Item | None
+    config: ServerConfig
+    schema: jsonschema_rs.Validator | None
+    timeout: float
+    retry: Literal["never", "safe"] | None
+
+
 class Validator:
     """Checks arguments against input schemas, each compiled once."""
 
@@ -61,6 +79,8 @@ class Validator:
         self._catalogues = catalogues
         self._servers = servers
         self._compiled: dict[bytes, jsonschema_rs.Validator | None] = {}
+        self._offers: dict[ToolId, _Offer] = {}
+        self._offered_in: Catalogue | None = None
 
     def __call__(self, authorized: AuthorizedCall) -> ValidCall:
         """Return the call with its tool and time limit.
@@ -70,51 +90,59 @@ class Validator:
                 the state of an earlier round is not of this call.
             UpstreamUnavailable: The tool is allowed, but its server does not offer it now.
         """
-        tool_id = authorized.tool_id
+        call, tool_id = authorized.call, authorized.permit.tool_id
+        offer = self._offer(call.kind, tool_id)
+        if call.kind is Kind.TOOL:
+            _check(offer.schema, call.arguments)
+        elif call.method == COMPLETE:
+            self._check_completes(tool_id.server)
+        elif isinstance(offer.what, Item) and call.method == "prompts/get":
+            _check_prompt(offer.what, call.arguments)
+        return ValidCall(
+            authorized=authorized,
+            tool=offer.what,
+            timeout=offer.timeout,
+            retry=offer.retry,
+            extras=call.extras if call.extras is None else self._opened(authorized, call.extras),
+        )
+
+    def _offer(self, kind: Kind, tool_id: ToolId) -> _Offer:
+        """Return what is on offer now; of tools it is remembered while that is so."""
         catalogue = self._catalogues.catalogue
-        kind = authorized.call.kind
-        tool = (catalogue.tools if kind is Kind.TOOL else catalogue.items).get(tool_id)
+        if catalogue is not self._offered_in:
+            self._offered_in, self._offers = catalogue, {}
         config = self._servers.server(tool_id.server)
-        is_there = tool is not None or (
+        offer = self._offers.get(tool_id)
+        if offer is not None and offer.config is config:
+            return offer
+        what = (catalogue.tools if kind is Kind.TOOL else catalogue.items).get(tool_id)
+        is_there = what is not None or (
             kind is Kind.RESOURCE and tool_id.server in catalogue.by_server
         )
         if not is_there or config is None:
             raise UpstreamUnavailable(
                 f"{tool_id} is not available now: {self._servers.why_absent(tool_id.server)}"
             )
-        if authorized.call.method == COMPLETE:
-            contents = catalogue.contents.get(tool_id.server)
-            if contents is None or not contents.completes:
-                raise BadCall(f"server {tool_id.server!r} completes no arguments")
-        if isinstance(tool, Tool):
-            self._check(tool, authorized.call.arguments)
-        elif tool is not None and authorized.call.method == "prompts/get":
-            _check_prompt(tool, authorized.call.arguments)
-        return ValidCall(
-            authorized=authorized,
-            tool=tool,
+        offer = _Offer(
+            what=what,
+            config=config,
+            schema=self._schema(what) if isinstance(what, Tool) else None,
             timeout=config.timeout_of(tool_id.name),
             retry=config.retry_of(tool_id.name),
-            extras=self._opened(authorized),
         )
+        if kind is Kind.TOOL:  # of which a catalogue has only so many
+            self._offers[tool_id] = offer
+        return offer
 
-    def _opened(self, authorized: AuthorizedCall) -> Extras | None:
-        extras = authorized.call.extras
-        if extras is None or not extras.state:
+    def _check_completes(self, server: str) -> None:
+        contents = self._catalogues.catalogue.contents.get(server)
+        if contents is None or not contents.completes:
+            raise BadCall(f"server {server!r} completes no arguments")
+
+    def _opened(self, authorized: AuthorizedCall, extras: Extras) -> Extras:
+        if not extras.state:
             return extras
-        state = self._states.open(extras.state, authorized)
-        return msgspec.structs.replace(extras, state=state)
-
-    def _check(self, tool: Tool, arguments: bytes) -> None:
-        decoded = _decode(arguments)
-        schema = self._schema(tool)
-        try:
-            if schema is None or schema.is_valid(decoded):
-                return
-            errors = _error_lines(schema, decoded)
-        except ValueError:  # the validator's own limit, which lies below the parser's
-            raise BadCall("arguments are nested too deeply to be checked") from None
-        raise BadCall("; ".join(errors))
+        return msgspec.structs.replace(extras, state=self._states.open(extras.state, authorized))
 
     def _schema(self, tool: Tool) -> jsonschema_rs.Validator | None:
         source = tool.input_schema
@@ -123,6 +151,17 @@ class Validator:
                 self._compiled.clear()
             self._compiled[source] = _compile(tool)
         return self._compiled[source]
+
+
+def _check(schema: jsonschema_rs.Validator | None, arguments: bytes) -> None:
+    decoded = _decode(arguments)
+    try:
+        if schema is None or schema.is_valid(decoded):
+            return
+        errors = _error_lines(schema, decoded)
+    except ValueError:  # the validator's own limit, which lies below the parser's
+        raise BadCall("arguments are nested too deeply to be checked") from None
+    raise BadCall("; ".join(errors))
 
 
 def _check_prompt(prompt: Item, arguments: bytes) -> None:
@@ -151,14 +190,14 @@ def _compile(tool: Tool) -> jsonschema_rs.Validator | None:
 
 def _decode(arguments: bytes) -> dict[str, Any]:
     try:
-        decoded = msgspec.json.decode(arguments)
+        decoded = _object_of(arguments)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        decoded = _decode_leniently(arguments)
-    else:
-        _refuse_repeats(arguments, decoded)
-    if not isinstance(decoded, dict):
-        raise BadCall("arguments must be a JSON object")
-    return cast("dict[str, Any]", decoded)
+        leniently = _decode_leniently(arguments)
+        if not isinstance(leniently, dict):
+            raise BadCall("arguments must be a JSON object") from None
+        return cast("dict[str, Any]", leniently)
+    _refuse_repeats(arguments, decoded)
+    return decoded
 
 
 def _refuse_repeats(arguments: bytes, decoded: object) -> None:
@@ -175,8 +214,7 @@ def _refuse_repeats(arguments: bytes, decoded: object) -> None:
 
 def _count_members(value: object) -> int:
     found, rest = 0, [value]
-    while rest:
-        one = rest.pop()
+    for one in rest:  # which grows meanwhile
         if isinstance(one, dict):
             members = cast("dict[str, object]", one)
             found += len(members)

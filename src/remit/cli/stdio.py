@@ -23,4 +23,6 @@ async def _serve(settings: Settings, subject: str) -> None:
         open_gateway(settings, author="stdio") as gateway,
     ):
         principal = await find_subject(gateway.installation, subject)
-        await serve_stdio(build_door(gateway, gateway.home), principal, stdin, stdout)
+        door = build_door(gateway, gateway.home)
+        # Calls and servers have one time to end, together.
+        await serve_stdio(door, principal, stdin, stdout, on_end=gateway.warden.hurry)

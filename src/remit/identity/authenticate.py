@@ -136,29 +136,25 @@ class Authenticator:
         if len(credential) > LONGEST_TOKEN or not credential.isascii():
             raise Unauthenticated(_REFUSAL)
         digest = hashlib.sha256(credential.encode()).digest()
-        try:
-            held, principal = await self._held(credential, digest)
-        except CredentialRefused as refused:
-            log.debug("credential refused", reason=str(refused), hash=digest.hex()[:12])
-            raise Unauthenticated(_REFUSAL) from None
-        if isinstance(held, Key):
-            self._note_use(held.id)
-        return principal
-
-    async def _held(self, credential: str, digest: bytes) -> tuple[Key | VerifiedToken, Principal]:
         self._look_for_changes()
         # forget() puts another memory in place, so that what is being verified from a row read
         # before it is not remembered after it.
         verified = self._verified
-        remembered = verified.get(digest)
-        held, principal = remembered or await self._verify(credential)
-        if not held.holds_at(self._now()):
-            raise CredentialRefused("expired or revoked")
+        try:
+            remembered = verified.get(digest)
+            held, principal = remembered or await self._verify(credential)
+            if not held.holds_at(self._now()):
+                raise CredentialRefused("expired or revoked")  # noqa: TRY301 - as any other
+        except CredentialRefused as refused:
+            log.debug("credential refused", reason=str(refused), hash=digest.hex()[:12])
+            raise Unauthenticated(_REFUSAL) from None
         if remembered is None:
             if len(verified) >= MOST_VERIFIED:
                 verified.clear()
             verified[digest] = (held, principal)
-        return held, principal
+        if isinstance(held, Key):
+            self._note_use(held.id)
+        return principal
 
     def _look_for_changes(self) -> None:
         if self._tokens is None:

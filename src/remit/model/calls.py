@@ -1,7 +1,8 @@
 """One tool call on its way: Call → AuthorizedCall → ValidCall → AdmittedCall → … → Outcome.
 
 Each step of `calls/pipeline.py` takes one type and returns the next, so a call that skipped a
-step does not type-check. They are structs, since every call makes one of each.
+step does not type-check. They are structs, since every call makes one of each; none can be part of
+a cycle, so the collector need not look at them.
 """
 
 from datetime import datetime
@@ -14,11 +15,12 @@ from remit.model.contents import Item, Kind
 from remit.model.conversation import Extras
 from remit.model.decisions import Decision
 from remit.model.events import AuditEvent
+from remit.model.limits import Allowance
 from remit.model.principals import Principal
 from remit.model.tools import Tool, ToolId
 
 
-class Call(msgspec.Struct, frozen=True, kw_only=True):
+class Call(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A request to run a tool, or to be given a prompt or a resource, as a door received it.
 
     Attributes:
@@ -49,15 +51,35 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
         return f"Call(id={self.id!r}, principal={self.principal!r}, requested={self.requested!r})"
 
 
-class AuthorizedCall(msgspec.Struct, frozen=True, kw_only=True):
-    """A call that policy allows, with the tool it means and the decision."""
+class Permit(msgspec.Struct, frozen=True, kw_only=True, eq=False, gc=False):
+    """Leave for one caller to use one tool: found once, and good for each of its calls.
 
-    call: Call
+    It holds as long as the rules and the catalogue that it was found under are in force.
+
+    Attributes:
+        principal: Whose it is.
+        tool_id: What the name that was asked for means.
+        decision: The one that allows it.
+        allowances: What each of the calls has to fit into; mostly nothing.
+        words: What the record says of each of the calls; what differs from one to the next is
+            still to be filled in.
+    """
+
+    principal: Principal
     tool_id: ToolId
     decision: Decision
+    allowances: tuple[Allowance, ...]
+    words: AuditEvent
 
 
-class ValidCall(msgspec.Struct, frozen=True, kw_only=True):
+class AuthorizedCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A call that policy allows, with the permit that says so."""
+
+    call: Call
+    permit: Permit
+
+
+class ValidCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """An authorized call whose arguments fit the tool's input schema.
 
     Attributes:
@@ -80,13 +102,13 @@ class ValidCall(msgspec.Struct, frozen=True, kw_only=True):
         return self.authorized.call
 
 
-class AdmittedCall(msgspec.Struct, frozen=True, kw_only=True):
+class AdmittedCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A valid call that every limit it falls under had room for, and that is counted."""
 
     valid: ValidCall
 
 
-class RecordedCall(msgspec.Struct, frozen=True, kw_only=True):
+class RecordedCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """An admitted call that is in the record, and only so may run (R29).
 
     Attributes:
@@ -107,18 +129,16 @@ class OutcomeKind(StrEnum):
     NONE = "none"
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+class Outcome(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """How a call ended.
 
     Attributes:
         result: The upstream's `result` as raw JSON, unaltered.
-        ms: Milliseconds from the door to the answer.
     """
 
     kind: OutcomeKind
     result: bytes
-    ms: float
 
     def __repr__(self) -> str:
         """Name the outcome without its body."""
-        return f"Outcome(kind={self.kind.value!r}, ms={self.ms!r})"
+        return f"Outcome(kind={self.kind.value!r})"

@@ -27,10 +27,10 @@ ENDS: Final = (EventKind.REFUSED, EventKind.FINISHED)
 """The kinds after which nothing more happens to a call."""
 
 
-class AuditEvent(msgspec.Struct, frozen=True, kw_only=True):
+class AuditEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """One event, already redacted and capped.
 
-    A struct, since every call makes two and writes them as JSON.
+    A struct, since every call makes two and writes them as JSON, without what is as it mostly is.
 
     `finished` and `refused` hold all there is to know of the call; `invoked` has the outcome
     `unknown`, which stands if the process dies before the end. `attempted` tells of one attempt.

@@ -48,7 +48,9 @@ class Key:
 
     def holds_at(self, now: datetime) -> bool:
         """Whether the key may be used at *now*."""
-        return all(end is None or now < end for end in (self.expires, self.revoked))
+        return (self.expires is None or now < self.expires) and (
+            self.revoked is None or now < self.revoked
+        )
 
     def state_at(self, now: datetime) -> KeyState:
         """Return where the key stands at *now*."""

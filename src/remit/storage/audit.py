@@ -78,7 +78,8 @@ class AuditLog:
         if self._closed:
             raise AuditUnavailable("the audit is closed: the gateway is stopping")
         try:
-            self._journal.append(encode_line(event))
+            line = encode_line(event)
+            self._intake.recent.keep(self._journal.append(line), len(line), event)
             self._note_one()
             if self._syncs:
                 await self._journal.sync()

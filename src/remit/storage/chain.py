@@ -12,16 +12,15 @@ write the database can compute a whole new chain: note the last hash elsewhere t
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Final, Literal
 
 import msgspec
-from sqlalchemy import Row, Select, select
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import Connection, Row, Select, select, text
 
 from remit.storage.cuts import SignedCut
-from remit.storage.dialects import insert
-from remit.storage.tables import audit_chain, audit_events
+from remit.storage.tables import audit_events
+from remit.storage.texts import storable
 
 FIELDS: Final = (
     "id",
@@ -53,6 +52,13 @@ PAGE: Final = 1000
 """Rows that are read at once."""
 
 _encode: Final = msgspec.json.Encoder().encode
+
+# made once, since every batch of events needs them; both databases read them
+_HEAD: Final = text("SELECT length, hash FROM audit_chain WHERE tenant = :tenant")
+_SAVE: Final = text(
+    "INSERT INTO audit_chain (tenant, length, hash) VALUES (:tenant, :length, :hash) "
+    "ON CONFLICT (tenant) DO UPDATE SET length = excluded.length, hash = excluded.hash"
+)
 
 BreakKind = Literal["removed", "changed", "reordered", "added", "marker"]
 """What was done to the row that a report names, or that a marker does not hold."""
@@ -110,25 +116,36 @@ def row_hash(previous: str, link: int, values: Sequence[object]) -> str:
         link: Its number within its tenant.
         values: Of `FIELDS`, as they are stored; the time is aware UTC.
     """
-    return hashlib.sha256(previous.encode() + _encode((link, values))).hexdigest()
+    return hash_of(previous, hashed_text(link, values))
 
 
-async def heads_of(connection: AsyncConnection, tenants: Collection[str]) -> dict[str, Head]:
+def hashed_text(link: int, values: Sequence[object]) -> bytes:
+    """Return what of a row is hashed; the arguments are those of `row_hash`.
+
+    Raises:
+        UnicodeEncodeError: One of the values has no UTF-8.
+    """
+    return _encode((link, values))
+
+
+def hash_of(previous: str, hashed: bytes) -> str:
+    """Return the hex hash of a row, of which *hashed* is hashed."""
+    return hashlib.sha256(previous.encode() + hashed).hexdigest()
+
+
+def heads_of(connection: Connection, tenants: Collection[str]) -> dict[str, Head]:
     """Return where the chains of *tenants* end; the caller is the only writer meanwhile."""
-    query = select(audit_chain).where(audit_chain.c.tenant.in_(tenants))
-    found = (await connection.execute(query)).all()
-    heads = {row.tenant: Head(length=row.length, hash=row.hash) for row in found}
-    return {tenant: heads.get(tenant, Head()) for tenant in tenants}
+    heads: dict[str, Head] = {}
+    for tenant in tenants:
+        row = connection.execute(_HEAD, {"tenant": storable(tenant)}).one_or_none()
+        heads[tenant] = Head() if row is None else Head(length=row.length, hash=row.hash)
+    return heads
 
 
-async def save_heads(connection: AsyncConnection, heads: Mapping[str, Head]) -> None:
+def save_heads(connection: Connection, heads: Mapping[str, Head]) -> None:
     """Note where the chains end, in the transaction that made them longer."""
-    statement = insert(connection, audit_chain)
-    await connection.execute(
-        statement.on_conflict_do_update(
-            index_elements=["tenant"],
-            set_={"length": statement.excluded.length, "hash": statement.excluded.hash},
-        ),
+    connection.execute(
+        _SAVE,
         [
             {"tenant": tenant, "length": head.length, "hash": head.hash}
             for tenant, head in heads.items()
@@ -162,4 +179,7 @@ def _values_of(row: Row[Any]) -> list[object]:
 
 def canonical_time(moment: datetime) -> str:
     """Return the one spelling of a time that is hashed: UTC, to the microsecond."""
-    return moment.isoformat(timespec="microseconds")
+    if moment.tzinfo is not UTC:
+        return moment.isoformat(timespec="microseconds")
+    spelled = _encode(moment)[1:-2].decode()  # "…Z" without quotes and zone; three times as fast
+    return f"{spelled}+00:00" if "." in spelled else f"{spelled}.000000+00:00"

@@ -1,21 +1,23 @@
 """The few statements that the two databases spell differently."""
 
-from sqlalchemy import Table, text
+from sqlalchemy import Connection, Table, text
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 
-def insert(connection: AsyncConnection, table: Table) -> postgresql.Insert | sqlite.Insert:
+def insert(
+    connection: AsyncConnection | Connection, table: Table
+) -> postgresql.Insert | sqlite.Insert:
     """Return an insert that can say what happens on a conflict."""
     if connection.dialect.name == "postgresql":
         return postgresql.insert(table)
     return sqlite.insert(table)
 
 
-async def take_turn(connection: AsyncConnection, key: int) -> None:
+def take_turn(connection: Connection, key: int) -> None:
     """Wait until no other transaction has taken a turn under *key*; ends with the transaction.
 
     SQLite's writers come one by one anyway.
     """
     if connection.dialect.name == "postgresql":
-        await connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": key})
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": key})

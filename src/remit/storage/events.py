@@ -1,11 +1,7 @@
-"""Audit events as rows, and the questions people ask of them."""
+"""The questions people ask of the audit, and its rows as events again."""
 
 import uuid
-from collections.abc import Callable, Collection, Iterator, Sequence
-from datetime import UTC
-from functools import lru_cache
-from itertools import chain
-from operator import attrgetter
+from collections.abc import Sequence
 from typing import Any, Final
 
 import structlog
@@ -16,164 +12,23 @@ from sqlalchemy import (
     and_,
     exists,
     func,
-    insert,
     literal,
     or_,
     select,
     type_coerce,
 )
-from sqlalchemy.engine import Dialect
-from sqlalchemy.exc import StatementError
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.types import NullType
 
 from remit.errors import BadCall
 from remit.model.events import ADMINISTRATION, ENDS, AuditEvent, AuditQuery, EventKind
-from remit.storage.chain import FIELDS, Head, canonical_time, heads_of, row_hash, save_heads
+from remit.storage.chain import FIELDS
 from remit.storage.damaged import is_sound, mended
-from remit.storage.dialects import take_turn
-from remit.storage.tables import JsonText, StorableText, audit_events
-from remit.storage.texts import storable, storable_json
+from remit.storage.tables import StorableText, audit_events
 
 log = structlog.get_logger(__name__)
 
 _COLUMNS: Final = [audit_events.c[name] for name in FIELDS]
-_INSERTED: Final = (*FIELDS, "link", "hash")
-_TEXTS: Final = tuple(
-    name for name in FIELDS if isinstance(audit_events.c[name].type, StorableText | JsonText)
-)
-_fields_of: Final = attrgetter(*FIELDS)
-_texts_of: Final = attrgetter(*_TEXTS)
-_TENANT: Final = FIELDS.index("tenant")
-_TIME: Final = FIELDS.index("time")
-_MS: Final = FIELDS.index("ms")
-_PLACES: Final = "(" + ", ".join("?" * len(_INSERTED)) + ")"
-_ROWS: Final = (100, 10)
-"""Rows in one statement, most first; SQLite takes some 32,000 values in it."""
-
-_ONE_AT_A_TIME: Final = 0x6175646974  # any number that every remit agrees on: "audit"
-
-
-async def insert_events(connection: AsyncConnection, events: Sequence[AuditEvent]) -> None:
-    """Add *events* to the chains of their tenants; one that is there already stays as it is.
-
-    Args:
-        connection: In a write transaction.
-        events: In the order in which they are numbered.
-
-    Raises:
-        sqlalchemy.exc.StatementError: One of them does not fit the table.
-        OverflowError: Likewise.
-    """
-    if not events:
-        return
-    # in turn, so that a row that is seen later never has a lower number (`after` relies on it)
-    # and two writers never continue one chain
-    await take_turn(connection, _ONE_AT_A_TIME)
-    fresh = await _unknown(connection, events)
-    if not fresh:
-        return
-    insertion = _insertion(connection.dialect)
-    try:
-        rows = [insertion.values(event) for event in fresh]
-    except ValueError as error:
-        raise StatementError(str(error), insertion.one, None, error) from error
-    heads = await heads_of(connection, {hashed[_TENANT] for _, hashed in rows})
-    parameters = [insertion.link(bound, hashed, heads) for bound, hashed in rows]
-    for statement, batch in insertion.batches(parameters):
-        await connection.exec_driver_sql(statement, batch)
-    await save_heads(connection, heads)
-
-
-async def _unknown(
-    connection: AsyncConnection, events: Sequence[AuditEvent]
-) -> Collection[AuditEvent]:
-    """Return the first event of each id that is not in the table yet."""
-    by_id: dict[str, AuditEvent] = {}
-    for event in events:
-        by_id.setdefault(event.id, event)
-    query = select(audit_events.c.id).where(audit_events.c.id.in_(by_id))
-    for row in (await connection.execute(query)).all():
-        del by_id[row.id]
-    return by_id.values()
-
-
-class _Insertion:
-    """One insert, compiled once and bound by hand.
-
-    SQLAlchemy's own binding takes several times as long as the database does. On SQLite many rows
-    go into one statement: its driver gives up the interpreter's lock at every execution, and a
-    busy gateway would take it from the writer at every row.
-    """
-
-    def __init__(self, dialect: Dialect) -> None:
-        placed = insert(audit_events).values(dict.fromkeys(_INSERTED)).inline()
-        self.one = str(placed.compile(dialect=dialect, column_keys=list(_INSERTED)))
-        self._positional = dialect.positional
-        self._binds = tuple(_binds_of(dialect))
-        self._other = tuple(bind for bind in self._binds if not bind[2])
-        before, _, after = self.one.partition(_PLACES)
-        self._many = {rows: before + ", ".join([_PLACES] * rows) + after for rows in _ROWS}
-
-    def values(self, event: AuditEvent) -> tuple[list[Any], list[Any]]:
-        """Return the values of one row, as the driver wants them and as they are hashed."""
-        hashed: list[Any] = list(_fields_of(event))
-        bound = hashed.copy()
-        for index, bind, is_spelling in self._other if _is_plain(event) else self._binds:
-            value = hashed[index]
-            if value is not None:
-                bound[index] = bind(value)
-                if is_spelling:
-                    hashed[index] = bound[index]
-        hashed[_TIME] = canonical_time(event.time.astimezone(UTC))
-        hashed[_MS] = float(event.ms)
-        return bound, hashed
-
-    def link(self, bound: list[Any], hashed: list[Any], heads: dict[str, Head]) -> Any:
-        """Return the parameters of one row as the next of its chain, and make the chain longer."""
-        tenant = hashed[_TENANT]
-        before = heads[tenant]
-        link = before.length + 1
-        head = Head(length=link, hash=row_hash(before.hash, link, hashed))
-        heads[tenant] = head
-        values = (*bound, link, head.hash)
-        return values if self._positional else dict(zip(_INSERTED, values, strict=True))
-
-    def batches(self, rows: Sequence[Any]) -> Iterator[tuple[str, Any]]:
-        """Give statements and parameters that insert *rows*."""
-        start = 0
-        if self._positional:
-            for size, statement in self._many.items():
-                while len(rows) - start >= size:
-                    together = rows[start : start + size]
-                    yield statement, tuple(chain.from_iterable(together))
-                    start += size
-        if start < len(rows):
-            yield self.one, list(rows[start:])
-
-
-_insertion = lru_cache(_Insertion)
-
-
-def _binds_of(dialect: Dialect) -> Iterator[tuple[int, Callable[[Any], Any], bool]]:
-    """Give what makes a field's value one for the driver: its place, and how.
-
-    Last comes whether that spells out what cannot be stored, so that it is what is hashed too.
-    """
-    for index, name in enumerate(FIELDS):
-        kind = audit_events.c[name].type
-        if isinstance(kind, StorableText):
-            yield index, storable, True
-        elif isinstance(kind, JsonText):
-            yield index, storable_json, True
-        elif (bind := kind.dialect_impl(dialect).bind_processor(dialect)) is not None:
-            yield index, bind, False
-
-
-def _is_plain(event: AuditEvent) -> bool:
-    """Whether every text of *event* can be stored as it is; seen at a glance of all at once."""
-    together = "".join(text for text in _texts_of(event) if text is not None)
-    return together.isascii() and "\0" not in together and "\\u" not in together
 
 
 async def find_calls(connection: AsyncConnection, query: AuditQuery) -> Sequence[AuditEvent]:

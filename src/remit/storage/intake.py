@@ -3,24 +3,31 @@
 Inserting an event twice is inserting it once, so every process may take in every file, and each
 begins where the database says that the last one ended (progress.py). Only a file's own process, or
 whoever finds its lock free, deletes it.
+
+What this process recorded last need not be read again (recent.py), but the files are the truth.
+Events are taken for new while nobody else can have taken their lines; else, and when one turns out
+to be there already, the database is asked for each.
 """
 
 import fcntl
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 import anyio
 import msgspec
 import structlog
-from sqlalchemy.exc import StatementError
+from sqlalchemy import Connection
+from sqlalchemy.exc import IntegrityError, StatementError
 
 from remit.model.events import ENDS, AuditEvent, EventKind
 from remit.storage.database import Database
-from remit.storage.events import insert_events
+from remit.storage.insertion import insert_events
 from remit.storage.journal import SUFFIX, Journal, JournalFile, read_lines
-from remit.storage.progress import forget_journals, note_taken, taken_of
+from remit.storage.progress import Stretch, forget_journals, is_next, note_taken, taken_of
+from remit.storage.recent import Recent
 from remit.storage.texts import storable, storable_json
 
 log = structlog.get_logger(__name__)
@@ -30,7 +37,23 @@ BATCH: Final = 1000
 
 _ENCODER: Final = msgspec.json.Encoder()
 _DECODER: Final = msgspec.json.Decoder(AuditEvent)
+_BEGUN: Final = b'"kind":"invoked"'
+_NEAR_THE_START: Final = 80
 _JSON_FIELDS: Final = ("arguments", "result")
+
+
+_Found = tuple[list[AuditEvent], list[bytes]]
+"""Events, and lines that are none."""
+
+
+class _Beginning(msgspec.Struct):
+    """Just enough of an event to know whether its call ended."""
+
+    kind: EventKind
+    call_id: str
+
+
+_BEGINNINGS: Final = msgspec.json.Decoder(_Beginning)
 
 
 def encode_line(event: AuditEvent) -> bytes:
@@ -67,6 +90,9 @@ class Intake:
         database: Where they go.
         journal: The files of this process, and the folder of everybody's.
         durable: Whether a commit must survive power loss, as the journal did.
+
+    Attributes:
+        recent: What this process has recorded last; it may know the events of its lines.
     """
 
     def __init__(self, database: Database, journal: Journal, *, durable: bool) -> None:
@@ -76,28 +102,31 @@ class Intake:
         self._one_at_a_time = anyio.Lock()
         self._read_of_living: dict[str, int] = {}
         self._deleted: set[str] = set()
+        self.recent = Recent()
 
     async def store(
-        self, events: Sequence[AuditEvent], *, taken: tuple[str, int] | None = None
+        self,
+        events: Sequence[AuditEvent],
+        *,
+        taken: Stretch | None = None,
+        may_be_new: bool = False,
     ) -> None:
         """Write *events* into the database.
 
         Args:
             events: In the order in which they are numbered.
-            taken: A journal, and how many of its bytes are in the database then.
+            taken: Where they are from; noted with them.
+            may_be_new: Whether to trust that they are, if nobody took that stretch before.
 
         Raises:
             StorageUnavailable: The database cannot be used.
+            sqlalchemy.exc.IntegrityError: They were trusted to be new, and one is not.
             sqlalchemy.exc.StatementError: One of them does not fit the table.
             OverflowError: Likewise.
         """
-        async with self._database.writing(durable=self._durable) as connection:
-            await insert_events(connection, events)
-            if taken is not None:
-                await note_taken(connection, *taken)
-            deleted = set(self._deleted)
-            if deleted:
-                await forget_journals(connection, deleted)
+        deleted = frozenset(self._deleted)
+        work = partial(_write, events=events, taken=taken, may_be_new=may_be_new, deleted=deleted)
+        await self._database.write(work, durable=self._durable)
         self._deleted -= deleted
 
     async def forget_deleted(self) -> None:
@@ -150,14 +179,22 @@ class Intake:
     async def _take_own(self) -> None:
         for file, stop in [(file, file.size) for file in self._journal.files]:
             while file.taken < stop:
-                lines, end = read_lines(file.descriptor, file.taken, stop, most=BATCH)
-                if not lines:
-                    log.error("journal was cut by somebody else", file=str(file.path))
-                    end = stop
-                await self._take(lines, (file.path.name, end), rejects=_rejects_of(file.path))
+                found, end = self._next_of(file, stop)
+                taken = Stretch(name=file.path.name, start=file.taken, end=end)
+                await self._take(found, taken, rejects=_rejects_of(file.path))
                 file.taken = end
             if self._journal.discard_taken(file):
                 self.deleted(file)
+
+    def _next_of(self, file: JournalFile, stop: int) -> tuple[_Found, int]:
+        events, end = self.recent.take(file, stop, most=BATCH)
+        if events:
+            return (_told_once(events), []), end
+        lines, end = read_lines(file.descriptor, file.taken, stop, most=BATCH)
+        if not lines:
+            log.error("journal was cut by somebody else", file=str(file.path))
+            end = stop
+        return events_of(lines), end
 
     async def _take_others(self, everybodys: Sequence[str], *, living: bool) -> None:
         own = {file.path.name for file in self._journal.files}
@@ -200,7 +237,8 @@ class Intake:
             lines, end = read_lines(descriptor, start, stop, most=BATCH)
             if not lines:
                 break
-            await self._take(lines, (name, end), rejects=None)
+            taken = Stretch(name=name, start=start, end=end)
+            await self._take(events_of(lines), taken, rejects=None)
             start = self._read_of_living[name] = end
 
     async def _take_dead(self, descriptor: int, path: Path) -> None:
@@ -212,7 +250,8 @@ class Intake:
                 # its process died while writing it, so nobody was told that it is recorded
                 log.warning("journal ends in a torn line", file=str(path), bytes=stop - start)
                 break
-            await self._take(lines, (path.name, end), rejects=_rejects_of(path))
+            taken = Stretch(name=path.name, start=start, end=end)
+            await self._take(events_of(lines), taken, rejects=_rejects_of(path))
             start = end
         os.unlink(path)  # noqa: PTH108 - so is every other call on it here
         self._deleted.add(path.name)
@@ -221,23 +260,25 @@ class Intake:
 
     async def _taken_of(self, name: str) -> int:
         async with self._database.reading() as connection:
-            return await taken_of(connection, name)
+            return await connection.run_sync(taken_of, name)
 
-    async def _take(
-        self, lines: Sequence[bytes], taken: tuple[str, int], *, rejects: Path | None
-    ) -> None:
-        """Store the events of *lines*, the last ones before *taken*, and set aside what is none."""
-        pairs = [(line, decode_line(line)) for line in lines]
-        events = _told_once([event for _, event in pairs if event is not None])
-        refused = [line for line, event in pairs if event is None]
+    async def _take(self, found: _Found, taken: Stretch, *, rejects: Path | None) -> None:
+        """Store the events of a stretch, and set aside what is none."""
+        events, refused = found
         if events:
             try:
-                await self.store(events, taken=None if refused else taken)
+                await self._store_all(events, taken=None if refused else taken)
             except (StatementError, OverflowError):
                 refused += await self._take_one_by_one(events)
         if refused and rejects is not None:
             _set_aside(refused, rejects)
             await self.store((), taken=taken)
+
+    async def _store_all(self, events: Sequence[AuditEvent], *, taken: Stretch | None) -> None:
+        try:
+            await self.store(events, taken=taken, may_be_new=True)
+        except IntegrityError:  # they came another way too, as when the journal could not be synced
+            await self.store(events, taken=taken)
 
     async def _take_one_by_one(self, events: Sequence[AuditEvent]) -> list[bytes]:
         """Store what can be stored; return the lines of what the database refuses."""
@@ -251,14 +292,67 @@ class Intake:
         return refused
 
 
-def _told_once(events: list[AuditEvent]) -> list[AuditEvent]:
-    """Leave out `invoked` events whose calls ended in the same batch: the end says all they do."""
+def events_of(lines: Sequence[bytes]) -> _Found:
+    """Return the events of *lines* in their order, and those that are damaged.
+
+    Left out are `invoked` events whose calls ended in the same batch: the end says all they do.
+    They are most of the lines beside the ends, so they are not decoded wholly.
+    """
+    decoded = [None if _BEGUN in line[:_NEAR_THE_START] else decode_line(line) for line in lines]
+    ended = {event.call_id for event in decoded if event is not None and event.kind in ENDS}
+    events: list[AuditEvent] = []
+    damaged: list[bytes] = []
+    for line, known in zip(lines, decoded, strict=True):
+        event = known
+        if event is None:
+            if _is_told_again(line, ended):
+                continue
+            event = decode_line(line)
+        if event is None:
+            damaged.append(line)
+        elif event.kind is not EventKind.INVOKED or event.call_id not in ended:
+            events.append(event)
+    return events, damaged
+
+
+def _told_once(events: Sequence[AuditEvent]) -> list[AuditEvent]:
+    """Leave out the same as `events_of` does."""
     ended = {event.call_id for event in events if event.kind in ENDS}
     return [
         event
         for event in events
         if event.kind is not EventKind.INVOKED or event.call_id not in ended
     ]
+
+
+def _is_told_again(line: bytes, ended: Collection[str]) -> bool:
+    try:
+        event = _BEGINNINGS.decode(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return False
+    return event.kind is EventKind.INVOKED and event.call_id in ended
+
+
+def _write(
+    connection: Connection,
+    *,
+    events: Sequence[AuditEvent],
+    taken: Stretch | None,
+    may_be_new: bool,
+    deleted: Collection[str],
+) -> None:
+    noted = False
+
+    def are_new() -> bool:
+        nonlocal noted
+        noted = may_be_new and taken is not None and is_next(connection, taken)
+        return noted
+
+    insert_events(connection, events, are_new=are_new)
+    if taken is not None and not noted:
+        note_taken(connection, taken)
+    if deleted:
+        forget_journals(connection, deleted)
 
 
 def _journal_names(folder: Path) -> list[str]:

@@ -78,6 +78,11 @@ class JournalFile:
         """Whether others can find it: not when somebody deleted it."""
         return os.fstat(self.descriptor).st_nlink > 0
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether all its lines are still in it: not when somebody cut it."""
+        return os.fstat(self.descriptor).st_size >= self.size
+
     def rest(self) -> bytes:
         """Return the lines that are not in the database yet.
 
@@ -133,8 +138,10 @@ class Journal:
         """The files of this process that are not wholly in the database yet, oldest first."""
         return (*self._full, *([self._current] if self._current is not None else ()))
 
-    def append(self, line: bytes) -> None:
-        """Write *line*, which ends in a newline; survives the death of the process.
+    def append(self, line: bytes) -> JournalFile:
+        """Write *line*, which ends in a newline, and return where it stands, the last of its file.
+
+        It survives the death of the process.
 
         A file that cannot be written is given up for a new one; so is one that somebody deleted,
         whose lines are written again.
@@ -153,6 +160,7 @@ class Journal:
             except OSError:
                 self._give_up(file)
                 raise
+        return file
 
     async def sync(self) -> None:
         """Return when everything appended before now survives power loss.
@@ -292,8 +300,12 @@ def read_lines(descriptor: int, start: int, stop: int, *, most: int) -> tuple[li
         chunk = os.pread(descriptor, min(want, stop - start), start)
         end = chunk.rfind(b"\n") + 1
         if end:
-            lines = chunk[:end].split(b"\n")[:-1][:most]
-            return lines, start + sum(len(line) + 1 for line in lines)
+            lines = chunk[:end].split(b"\n")
+            lines.pop()  # after the last end
+            if len(lines) > most:
+                del lines[most:]
+                end = sum(map(len, lines)) + most
+            return lines, start + end
         if len(chunk) < want:
             return [], start
         want *= 2

@@ -50,7 +50,7 @@ async def prune(
     made: SignedCut | None = None
     while True:
         async with database.writing() as connection:
-            await take_turn(connection, _ONE_AT_A_TIME)
+            await connection.run_sync(take_turn, _ONE_AT_A_TIME)
             again = await _remove_some(connection, target, signer, words, made)
         if again is None:
             return None if made is None else made.cut
@@ -62,7 +62,7 @@ async def _target(
     connection: AsyncConnection, tenant: str, retention: Retention, now: datetime
 ) -> int:
     """Return the number of the last row that may go, or 0."""
-    length = (await heads_of(connection, [tenant]))[tenant].length
+    length = (await connection.run_sync(heads_of, [tenant]))[tenant].length
     target = 0
     if retention.rows is not None:
         target = max(target, length - retention.rows)

@@ -3,9 +3,8 @@
 import sqlite3
 from pathlib import Path
 
-from sqlalchemy import event
+from sqlalchemy import Engine, event
 from sqlalchemy.exc import DisconnectionError
-from sqlalchemy.ext.asyncio import AsyncEngine
 from sqlalchemy.pool import ConnectionPoolEntry
 
 _KEY = "remit_file"
@@ -20,11 +19,11 @@ class SameFile:
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def watch(self, engine: AsyncEngine) -> None:
+    def watch(self, engine: Engine) -> None:
         """Look whenever a connection is opened or lent."""
-        event.listen(engine.sync_engine, "do_connect", self._need_file)
-        event.listen(engine.sync_engine, "connect", self._remember)
-        event.listen(engine.sync_engine, "checkout", self._compare)
+        event.listen(engine, "do_connect", self._need_file)
+        event.listen(engine, "connect", self._remember)
+        event.listen(engine, "checkout", self._compare)
 
     def _need_file(self, *_: object) -> None:
         if not self._path.exists():

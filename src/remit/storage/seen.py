@@ -57,7 +57,7 @@ class SeenTools:
         }
         async with self._database.writing() as connection:
             # several gateways see the same server come up at once
-            await take_turn(connection, _ONE_AT_A_TIME)
+            await connection.run_sync(take_turn, _ONE_AT_A_TIME)
             await connection.execute(
                 delete(seen_tools).where(
                     seen_tools.c.tenant == tenant, seen_tools.c.server == server

@@ -31,7 +31,7 @@ class Tenants:
         names = select(tenants.c.name)
         alike = names.where(func.lower(tenants.c.name) == tenant.name.lower())
         async with self._database.writing() as connection:
-            await take_turn(connection, _ONE_AT_A_TIME)
+            await connection.run_sync(take_turn, _ONE_AT_A_TIME)
             for taken in (await connection.execute(alike)).scalars():
                 raise Conflict(
                     f"a tenant {taken!r} exists already;"

@@ -89,7 +89,7 @@ async def _pages(database: Database, tenant: str, opener: Opener) -> AsyncGenera
             signed = await last_signed(connection, tenant)
             if signed != newest:
                 cuts, newest = await all_cuts(connection, tenant, opener), signed
-            stated = (await heads_of(connection, [tenant]))[tenant]
+            stated = (await connection.run_sync(heads_of, [tenant]))[tenant]
             rows, damaged = await _rows_of(connection, tenant, seq)
         yield _Page(rows, stated, cuts, damaged)
         if not rows:

@@ -42,9 +42,10 @@ class Connection:
 
     def at_once(self) -> AbstractContextManager[Session] | None:
         """Take a turn as `turn` does, if nobody has to wait for it."""
-        if not self._turns.value:
+        try:
+            self._turns.acquire_nowait()
+        except anyio.WouldBlock:
             return None
-        self._turns.acquire_nowait()
         self.in_flight += 1
         return self
 

@@ -16,10 +16,10 @@ class Deadline:
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
-        self._is_over = False
 
     def __enter__(self) -> Self:
         """Begin."""
+        self._is_over = False
         loop = asyncio.get_running_loop()
         task = self._task = asyncio.current_task(loop)
         self._before = task.cancelling() if task is not None else 0

@@ -37,6 +37,7 @@ LONGEST_REMEMBERED = 2048
 """Bytes of a `_meta` that is remembered with ours in it."""
 
 _EMPTY = len(b"{}")
+_NO_META = (b"", b"{}")
 _PROGRESS_TOKEN = "progressToken"  # noqa: S105 - names no secret
 
 
@@ -46,10 +47,16 @@ class Era:
 
     Attributes:
         capabilities: What the server says it can do; None when it did not say.
+        is_modern: Whether requests stand alone.
     """
 
     version: str
     capabilities: object = field(default=None, compare=False, repr=False)
+    is_modern: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Look the version up once."""
+        object.__setattr__(self, "is_modern", self.version in MODERN_PROTOCOL_VERSIONS)
 
     @classmethod
     def modern(cls) -> Self:
@@ -75,11 +82,6 @@ class Era:
                 f"{', '.join(HANDSHAKE_PROTOCOL_VERSIONS + MODERN_PROTOCOL_VERSIONS)}"
             )
         return cls(str(chosen), _member(initialize_result, "capabilities"))
-
-    @property
-    def is_modern(self) -> bool:
-        """Whether requests stand alone."""
-        return self.version in MODERN_PROTOCOL_VERSIONS
 
     def has(self, *path: str) -> bool:
         """Whether the server says that it has the capability at *path*."""
@@ -107,19 +109,17 @@ class Era:
         Raises:
             UpstreamError: *meta* is not a JSON object.
         """
-        merged = self._meta(meta, capabilities)
+        if meta in _NO_META and not capabilities:
+            merged = _OWN_META_JSON if self.is_modern else b""
+        elif len(meta) <= LONGEST_REMEMBERED:
+            merged = _merged(meta, capabilities, self.is_modern)
+        else:
+            merged = _merged.__wrapped__(meta, capabilities, self.is_modern)
         if more:
             merged = b"{%s,%s" % (more, merged[1:]) if len(merged) > _EMPTY else b"{%s}" % more
         if not merged:
             return b"{%s}" % parts
         return b'{%s%s"_meta":%s}' % (parts, b"," if parts else b"", merged)
-
-    def _meta(self, meta: bytes, capabilities: bytes) -> bytes:
-        if meta in (b"", b"{}") and not capabilities:
-            return _OWN_META_JSON if self.is_modern else b""
-        if len(meta) > LONGEST_REMEMBERED:
-            return _merged.__wrapped__(meta, capabilities, is_modern=self.is_modern)
-        return _merged(meta, capabilities, is_modern=self.is_modern)
 
 
 def initialize_parts(abilities: Abilities) -> bytes:
@@ -132,7 +132,7 @@ def initialize_parts(abilities: Abilities) -> bytes:
 
 
 @lru_cache(1024)  # clients send the same few for ever
-def _merged(meta: bytes, capabilities: bytes, *, is_modern: bool) -> bytes:
+def _merged(meta: bytes, capabilities: bytes, is_modern: bool) -> bytes:
     """Return the caller's `_meta` with ours in it, or nothing."""
     try:
         parts = members(meta or b"{}")

@@ -1,7 +1,6 @@
 """Server-sent events, cut out of a stream of bytes."""
 
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from remit.upstreams.http import HttpAnswer
@@ -93,17 +92,31 @@ class Events:
         return Event(name=name, data=whole, position=self._position, retry=self._retry)
 
 
-async def events_of(answer: HttpAnswer, longest: int) -> AsyncGenerator[Event]:
-    """Give the events of an answer as they arrive.
+class EventStream:
+    """The events of an answer.
 
-    Raises:
-        UpstreamUnavailable: The stream broke off.
+    Args:
+        answer: Whose body is read.
+        longest: Bytes of one event's data.
     """
-    events = Events(longest)
-    async with aclosing(answer.chunks()) as chunks:
-        async for chunk in chunks:
-            for event in events.feed(chunk):
-                yield event
+
+    def __init__(self, answer: HttpAnswer, longest: int) -> None:
+        self._answer = answer
+        self._events = Events(longest)
+        self._cut: Iterator[Event] = iter(())
+
+    async def next(self) -> Event | None:
+        """Return the next event as it arrives; None once the stream is over.
+
+        Raises:
+            UpstreamUnavailable: It broke off.
+        """
+        while (event := next(self._cut, None)) is None:
+            piece = await self._answer.piece()
+            if not piece:
+                return None
+            self._cut = iter(self._events.feed(piece))
+        return event
 
 
 def is_event_stream(answer: HttpAnswer) -> bool:

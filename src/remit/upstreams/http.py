@@ -7,7 +7,7 @@ import os
 import socket
 import ssl
 import time
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from types import MappingProxyType
@@ -61,8 +61,8 @@ class HttpAnswer(Protocol):
         """
         ...
 
-    def chunks(self) -> AsyncGenerator[bytes]:
-        """Give the body as it arrives.
+    async def piece(self) -> bytes:
+        """Return more of the body as it arrives; nothing once it is over.
 
         Raises:
             UpstreamError: It broke off, or cannot be decoded.

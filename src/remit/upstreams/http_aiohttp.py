@@ -116,18 +116,17 @@ class AiohttpAnswer:
         """Return the whole body."""
         parts: list[bytes] = []
         size = 0
-        async for part in self.chunks():
+        while part := await self.piece():
             size += len(part)
             if size > self._max_message:
                 raise UpstreamProtocolError("answered with more bytes than its max_message")
             parts.append(part)
         return b"".join(parts)
 
-    async def chunks(self) -> AsyncGenerator[bytes]:
-        """Give the body as it arrives."""
+    async def piece(self) -> bytes:
+        """Return more of the body as it arrives; nothing once it is over."""
         try:
-            async for part in self._response.content.iter_any():
-                yield part
+            return await self._response.content.readany()
         except (aiohttp.ClientError, TimeoutError) as error:
             raise broken_off() from error
 

@@ -41,6 +41,9 @@ class Lines:
         *complete, rest = data.split(b"\n")
         lines: list[bytes | TooLong] = []
         for piece in complete:
+            if not self._size and len(piece) <= self._longest:
+                lines.append(piece.removesuffix(b"\r"))
+                continue
             self._add(piece)
             lines.append(self._take())
         if rest:

@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Coroutine, Mapping
-from contextlib import aclosing, closing, suppress
+from contextlib import closing, suppress
 from http import HTTPStatus
 from types import MappingProxyType
 from typing import Final
@@ -14,7 +14,7 @@ from anyio.abc import TaskGroup
 from remit.errors import UpstreamError, UpstreamProtocolError, UpstreamUnavailable
 from remit.upstreams.channel import result_of
 from remit.upstreams.dialogue import Dialogue, Heard
-from remit.upstreams.events import EVENT_STREAM, RETRY, Event, events_of, is_event_stream
+from remit.upstreams.events import EVENT_STREAM, RETRY, Event, EventStream, is_event_stream
 from remit.upstreams.http import HttpAnswer, HttpExchange, HttpRequest, status_error
 from remit.upstreams.lines import TooLong
 from remit.upstreams.session import ABOUT_CONNECTION, Setup
@@ -69,15 +69,13 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
             UpstreamError: There is none.
         """
         message = self.message
-        if message is not None and self._speaks_for_itself(message):
+        if message is not None and (self.status < _BAD_REQUEST or self._speaks_for_itself(message)):
             return result_of(message)
         problem = status_error(self.status, self.headers)
         raise problem or UpstreamProtocolError("answered with a message that cannot be read")
 
     def _speaks_for_itself(self, message: Envelope) -> bool:
         """Whether the message says more than the status does."""
-        if self.status < _BAD_REQUEST:
-            return True
         if self.status in _CREDENTIALS:
             return False
         return self.status < HTTPStatus.INTERNAL_SERVER_ERROR or message.answers is not None
@@ -87,24 +85,21 @@ class HttpPeer:
     """The far end of one streamable HTTP connection.
 
     Attributes:
+        next_id: Returns an id that no request before had.
         session: What every request of the session carries beside its own: its id, the revision.
         signals: Where what concerns the whole connection is told.
     """
 
     def __init__(self, setup: Setup, exchange: HttpExchange, tasks: TaskGroup) -> None:
+        self.next_id: Callable[[], int] = itertools.count(1).__next__
         self.session: Mapping[str, str] = {}
         self._exchange = exchange
         self._tasks = tasks
         self._max_message = setup.config.max_message
         self.signals = setup.signals
         self._transcript = setup.transcript
-        self._ids = itertools.count(1)
         self._in_session = self.prepare("POST", {})
         self._heard = Heard()
-
-    def next_id(self) -> int:
-        """Return an id that no request before had."""
-        return next(self._ids)
 
     def prepare(self, method: str, headers: Mapping[str, str]) -> HttpRequest:
         """Return a request with these fields beside those that every one of its method has.
@@ -184,10 +179,10 @@ class HttpPeer:
             if answer.status == HTTPStatus.OK and not is_event_stream(answer):
                 return HTTPStatus.METHOD_NOT_ALLOWED
             if answer.status == HTTPStatus.OK:
-                async with aclosing(events_of(answer, self._max_message)) as events:
-                    async for event in events:
-                        if event.data and not await self._is_heard(event, None):
-                            self._message(event, None)
+                events = EventStream(answer, self._max_message)
+                while (event := await events.next()) is not None:
+                    if event.data and not await self._is_heard(event, None):
+                        self._message(event, None)
             return answer.status
 
     async def delete(self) -> None:
@@ -224,16 +219,16 @@ class HttpPeer:
     ) -> Envelope | None:
         """Read a stream until the answer to *number* comes; None when it ends before."""
         try:
-            async with aclosing(events_of(answer, self._max_message)) as events:
-                async for event in events:
-                    place.position, place.retry = event.position, event.retry
-                    if not event.data:
-                        continue  # it only says where the stream can be resumed
-                    if dialogue is not None and await self._is_heard(event, (number, dialogue)):
-                        continue
-                    found = self._message(event, number)
-                    if found is not None:
-                        return found
+            events = EventStream(answer, self._max_message)
+            while (event := await events.next()) is not None:
+                place.position, place.retry = event.position, event.retry
+                if not event.data:
+                    continue  # it only says where the stream can be resumed
+                if dialogue is not None and await self._is_heard(event, (number, dialogue)):
+                    continue
+                found = self._message(event, number)
+                if found is not None:
+                    return found
         except UpstreamUnavailable:
             if not place.position or not self.session:
                 raise

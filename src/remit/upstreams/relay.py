@@ -101,7 +101,8 @@ class RelayRequest:
             connection = self._pool.at_hand() or await self._pool.take()
             answer = connection.start(request, self._max_message)
             try:
-                await answer.head()
+                while not answer.status:
+                    await answer.news()
             finally:
                 if not answer.status:
                     answer.close()

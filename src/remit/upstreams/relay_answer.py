@@ -1,11 +1,11 @@
 """An answer of the relay: filled by its connection, read by one task."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import Mapping
 from typing import Protocol
 
 from remit.errors import UpstreamError, UpstreamProtocolError
-from remit.upstreams.relay_coding import decoder_of
+from remit.upstreams.relay_coding import Inflation, decoder_of
 
 MOST_UNREAD = 256 * 1024
 """Bytes that may wait for a slow reader before the server is made to wait."""
@@ -33,6 +33,7 @@ class RelayAnswer:
 
     __slots__ = (
         "_data",
+        "_inflation",
         "_is_complete",
         "_is_wanted_whole",
         "_max_message",
@@ -49,49 +50,50 @@ class RelayAnswer:
         self._source = source
         self._max_message = max_message
         self._data: bytes | bytearray = b""
+        self._inflation: Inflation | None = None
         self._is_complete = False
         self._is_wanted_whole = False
         self._problem: UpstreamError | None = None
         self._waiter: asyncio.Future[None] | None = None
 
-    async def head(self) -> None:
-        """Wait for the head.
+    def news(self) -> asyncio.Future[None]:
+        """Return what is done when there is more of it than now: the head, or some of the body.
 
         Raises:
-            UpstreamError: None will come.
+            UpstreamError: No more will come.
         """
-        while not self.status:
-            await self._next()
+        if self._problem is not None:
+            raise self._problem
+        waiter = self._waiter = asyncio.get_running_loop().create_future()
+        return waiter
 
     async def read(self) -> bytes:
         """Return the whole body."""
-        if not self._is_complete:
+        while not self._is_complete:
             self._is_wanted_whole = True
-            while not self._is_complete:
-                self._check_size(len(self._data))
-                self._source.resume()
-                await self._next()
-        self._check_size(len(self._data))
-        body = self._take()
-        coding = self.headers.get("content-encoding")
-        return body if coding is None else self._decoded(body, coding)
-
-    async def chunks(self) -> AsyncGenerator[bytes]:
-        """Give the body as it arrives."""
-        decoder = decoder_of(self.headers.get("content-encoding", ""))
-        while self._data or not self._is_complete:
-            if not self._data:
-                await self._next()
-                continue
-            data = self._take()
+            self._check_size(len(self._data))
             self._source.resume()
-            if decoder is None:
-                yield data
-                continue
-            for piece in decoder.feed(data):
-                yield piece
-        if decoder is not None:
-            decoder.finish()
+            await self.news()
+        body, self._data = self._data, b""
+        self._check_size(len(body))
+        coding = self.headers.get("content-encoding")
+        return bytes(body) if coding is None else self._decoded(bytes(body), coding)
+
+    async def piece(self) -> bytes:
+        """Return more of the body as it arrives; nothing once it is over."""
+        coding = self.headers.get("content-encoding")
+        if coding is None:
+            return await self._arrived()
+        if self._inflation is None:
+            self._inflation = Inflation(coding, self._arrived)
+        return await self._inflation.piece()
+
+    async def _arrived(self) -> bytes:
+        while not self._data and not self._is_complete:
+            await self.news()
+        data, self._data = bytes(self._data), b""
+        self._source.resume()
+        return data
 
     def close(self) -> None:
         """Give up what has not arrived yet."""
@@ -125,7 +127,10 @@ class RelayAnswer:
         self.status = status
         self.headers = headers
         self._data = body
-        self.complete()
+        self._is_complete = True
+        waiter = self._waiter
+        if waiter is not None and not waiter.done():
+            waiter.set_result(None)
 
     def complete(self) -> None:
         """Take note that this is all."""
@@ -148,21 +153,6 @@ class RelayAnswer:
             is_due = self.status != 0 or self._problem is not None
         if is_due:
             waiter.set_result(None)
-
-    def _take(self) -> bytes:
-        data, self._data = self._data, b""
-        return bytes(data)
-
-    def _next(self) -> asyncio.Future[None]:
-        """Return what is done once there is what `stir` tells of.
-
-        Raises:
-            UpstreamError: No more will come.
-        """
-        if self._problem is not None:
-            raise self._problem
-        waiter = self._waiter = asyncio.get_running_loop().create_future()
-        return waiter
 
     def _check_size(self, size: int) -> None:
         if size > self._max_message:

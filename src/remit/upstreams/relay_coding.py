@@ -1,7 +1,7 @@
 """Bodies that a server compressed although nobody asked it to."""
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 
 from remit.errors import UpstreamProtocolError
 
@@ -25,6 +25,41 @@ def decoder_of(coding: str) -> "Inflater | None":
     if name not in _CODINGS:
         raise UpstreamProtocolError("answered with a Content-Encoding that remit did not ask for")
     return Inflater()
+
+
+class Inflation:
+    """A compressed body that arrives in pieces.
+
+    Args:
+        coding: Its Content-Encoding.
+        arrived: Returns the next piece as it arrived; nothing when there is none.
+
+    Raises:
+        UpstreamProtocolError: The coding is none that remit knows.
+    """
+
+    def __init__(self, coding: str, arrived: Callable[[], Awaitable[bytes]]) -> None:
+        self._decoder = decoder_of(coding)
+        self._arrived = arrived
+        self._pieces: Iterator[bytes] = iter(())
+
+    async def piece(self) -> bytes:
+        """Return the next decoded piece; nothing when there is none.
+
+        Raises:
+            UpstreamProtocolError: It cannot be decoded, or something is missing.
+        """
+        if self._decoder is None:
+            return await self._arrived()
+        while True:
+            for piece in self._pieces:
+                if piece:
+                    return piece
+            data = await self._arrived()
+            if not data:
+                self._decoder.finish()
+                return b""
+            self._pieces = self._decoder.feed(data)
 
 
 class Inflater:

@@ -8,9 +8,9 @@ The one who owns the connection is told each time that it has come to rest.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
-from typing import cast
+from typing import Final, cast
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
@@ -18,6 +18,8 @@ from remit.errors import UpstreamError
 from remit.upstreams.http import broken, broken_off, no_http
 from remit.upstreams.relay_answer import RelayAnswer
 from remit.upstreams.relay_heads import KnownHead
+
+_OK: Final = HTTPStatus.OK.value
 
 MOST_HEAD = 64 * 1024
 """Bytes beside a body that may arrive at a stretch: heads, a chunk's extensions, trailers."""
@@ -32,6 +34,7 @@ class RelayConnection(asyncio.Protocol):
         on_lost: Told when the connection is gone.
 
     Attributes:
+        is_closing: Says whether no more requests may be sent.
         idle_since: When it came to rest, on the event loop's clock.
     """
 
@@ -42,6 +45,7 @@ class RelayConnection(asyncio.Protocol):
         on_rest: Callable[["RelayConnection"], None],
         on_lost: Callable[["RelayConnection"], None],
     ) -> None:
+        self.is_closing: Callable[[], bool]
         self.idle_since = 0.0
         self._where = where
         self._on_rest = on_rest
@@ -49,15 +53,12 @@ class RelayConnection(asyncio.Protocol):
         self._transport: asyncio.Transport
         self._parser = HttpResponseParser(self)
         self._answer: RelayAnswer | None = None
-        self._headers: dict[str, str] = {}
+        self._fields: list[tuple[bytes, bytes]] = []
+        self._known_fields = self._fields
+        self._known_headers: Mapping[str, str] = {}
         self._known = KnownHead()
         self._beside_body = 0
         self._is_paused = False
-
-    @property
-    def is_usable(self) -> bool:
-        """Whether another request may be sent."""
-        return not self._transport.is_closing()
 
     def start(self, request: bytes, max_message: int) -> RelayAnswer:
         """Send a request, whole, and return what its answer will be found in."""
@@ -92,6 +93,7 @@ class RelayConnection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Take the transport."""
         self._transport = cast("asyncio.Transport", transport)
+        self.is_closing = transport.is_closing
 
     def data_received(self, data: bytes) -> None:
         """Take bytes from the server."""
@@ -113,7 +115,7 @@ class RelayConnection(asyncio.Protocol):
             is_http = False
         if self._answer is None:
             self._rest(is_clean=is_http)
-            if is_first and self.is_usable:
+            if is_first and not self.is_closing():
                 self._known.learn(data, answer.status, answer.headers)
         elif not is_http or self._beside_body > MOST_HEAD:
             self._break(no_http(self._where))
@@ -147,19 +149,20 @@ class RelayConnection(asyncio.Protocol):
         """Refuse an answer to what nobody asked."""
         if self._answer is None:
             raise ValueError("an answer too many")
+        self._fields = []  # what trailed the body before is dropped
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a field; those that trail a body are dropped."""
-        if self._answer is not None and not self._answer.status:
-            known = name.decode("latin-1").lower()
-            self._headers.setdefault(known, value.decode("latin-1").strip())
+        """Take a field, be it of the head or one that trails a body."""
+        self._fields.append((name, value))
 
     def on_headers_complete(self) -> None:
         """Take the end of a head; that of an interim answer says nothing."""
-        headers, self._headers = self._headers, {}
+        fields, self._fields = self._fields, []
         status = self._parser.get_status_code()
-        if self._answer is not None and status >= HTTPStatus.OK:
-            self._answer.begin(status, headers)
+        if self._answer is not None and status >= _OK:
+            if fields != self._known_fields:
+                self._known_fields, self._known_headers = fields, _read(fields)
+            self._answer.begin(status, self._known_headers)
 
     def on_body(self, data: bytes) -> None:
         """Take a piece of the body."""
@@ -193,6 +196,12 @@ class RelayConnection(asyncio.Protocol):
         if answer is not None:
             answer.fail(broken_off() if answer.status else problem)
             self._on_rest(self)
+
+
+def _read(fields: Sequence[tuple[bytes, bytes]]) -> Mapping[str, str]:
+    """Return the values by names in lower case; the first of several for one name counts."""
+    pairs = [(name.decode("latin-1").lower(), value) for name, value in reversed(fields)]
+    return {name: value.decode("latin-1").strip() for name, value in pairs}
 
 
 def _has_length(answer: RelayAnswer) -> bool:

@@ -52,10 +52,12 @@ class KnownHead:
             status: What the parser found.
             headers: The same.
         """
+        self._before = b""
+        if _LENGTH_FIELD not in headers:
+            return
         end = data.find(_END) + len(_END)
         length = _LENGTH.search(data, 0, end)
         if length is None or not 0 < len(data) - end == int(length[1]):
-            self._before = b""
             return
         self._before = data[: length.start(1)]
         self._after = data[length.end(1) : end]

@@ -112,7 +112,7 @@ class RelayPool:
         if self._is_closed:
             connection.abort()
             raise UpstreamUnavailable("was stopped")
-        if not connection.is_usable:
+        if connection.is_closing():
             raise UpstreamUnavailable(f"hung up at once at {self._where}", transient=True)
         self._open.add(connection)
         return connection
@@ -121,13 +121,13 @@ class RelayPool:
         """Return the one used last of those that rest and are still there."""
         while self._resting:
             connection = self._resting.pop()
-            if connection.is_usable:
+            if not connection.is_closing():
                 return connection
         return None
 
     def _rest(self, connection: RelayConnection) -> None:
         self._slots.release()
-        if not connection.is_usable:
+        if connection.is_closing():
             return
         connection.idle_since = self._loop.time()
         self._resting.append(connection)

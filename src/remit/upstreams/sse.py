@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import aclosing, asynccontextmanager, closing
+from contextlib import asynccontextmanager, closing
 from urllib.parse import urljoin
 
 import anyio
@@ -11,11 +11,12 @@ from anyio.abc import TaskGroup
 from remit.errors import UpstreamError, UpstreamUnavailable
 from remit.upstreams.background import open_background
 from remit.upstreams.channel import Channel, ChannelSession
-from remit.upstreams.events import EVENT_STREAM, Event, events_of, is_event_stream
+from remit.upstreams.events import EVENT_STREAM, Event, EventStream, is_event_stream
 from remit.upstreams.handshake import initialize
 from remit.upstreams.http import HttpExchange, is_same_origin, status_error
 from remit.upstreams.http_aiohttp import open_aiohttp
 from remit.upstreams.session import Session, Setup
+from remit.upstreams.trace_context import context_in_request
 
 _POSTING = 30.0
 """Seconds that a POST may take to be accepted; the answer comes over the stream."""
@@ -75,9 +76,9 @@ class _Stream:
                 raise status_error(answer.status) or UpstreamUnavailable(
                     "does not answer with an event stream; is `transport: http` meant?"
                 )
-            async with aclosing(events_of(answer, self._max_message)) as events:
-                async for event in events:
-                    self._take(event)
+            events = EventStream(answer, self._max_message)
+            while (event := await events.next()) is not None:
+                self._take(event)
 
     def _take(self, event: Event) -> None:
         if event.name == "message":
@@ -115,7 +116,8 @@ class _Stream:
             await before.wait()
         try:
             with anyio.fail_after(_POSTING):
-                request = self._exchange.prepare("POST", _POST, url=self._endpoint)
+                headers = {**_POST, **context_in_request(frame)}
+                request = self._exchange.prepare("POST", headers, url=self._endpoint)
                 with closing(await request.send(frame)) as answer:
                     await answer.read()
                     problem = status_error(answer.status, answer.headers)

@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from http import HTTPStatus
+from typing import Final
 
 import anyio
 from mcp.shared.inbound import (
@@ -45,6 +46,7 @@ _MOST_PREPARED = 512
 """Requests that are remembered: a server has a few tools, but any number of resources."""
 
 _PROBE = 3.0
+_REFUSED: Final = HTTPStatus.BAD_REQUEST.value
 _LEAVING = 1.0
 _MODERN_ONLY = (HEADER_MISMATCH, MISSING_REQUIRED_CLIENT_CAPABILITY)
 _LOOKED_AT = 1000
@@ -322,7 +324,7 @@ class LegacyHttp:
             raise
 
     def _is_session_lost(self, reply: Reply) -> bool:
-        if SESSION_HEADER not in self._peer.session:
+        if reply.status < _REFUSED or SESSION_HEADER not in self._peer.session:
             return False
         if reply.status == HTTPStatus.NOT_FOUND:
             return not _is_method_unknown(reply)

@@ -29,6 +29,16 @@ def context_in(meta: bytes) -> Mapping[str, str]:
     return context_of(parent, state)
 
 
+def context_in_request(frame: bytes) -> Mapping[str, str]:
+    """Return what `context_in` finds in a whole request."""
+    if _NAME not in frame:
+        return NO_CONTEXT
+    try:
+        return context_in(bytes(members(members(frame).get("params", b"{}")).get("_meta", b"")))
+    except Malformed:
+        return NO_CONTEXT
+
+
 def context_of(parent: object, state: object) -> Mapping[str, str]:
     """Return what holds of a `traceparent` and a `tracestate` that somebody sent."""
     if not is_traceparent(parent):

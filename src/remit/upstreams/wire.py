@@ -43,9 +43,10 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
 
     def may_answer(self, number: int) -> bool:
         """Whether it answers *number*, or is the error of a request whose id was not read."""
-        return self.answers == number or (
-            not self.method and bytes(self.id) in (b"", b"null") and bool(bytes(self.error))
-        )
+        if self.method:
+            return False
+        said = bytes(self.id)
+        return said == b"%d" % number or (said in (b"", b"null") and bool(bytes(self.error)))
 
     @property
     def is_request(self) -> bool:
@@ -65,7 +66,8 @@ def parse_envelope(data: bytes) -> Envelope:
     Raises:
         Malformed: It is not a JSON-RPC 2.0 message in UTF-8.
     """
-    _require_utf8(data)
+    if not data.isascii():
+        _require_utf8(data)
     try:
         envelope = _envelope.decode(data)
     except msgspec.ValidationError as error:

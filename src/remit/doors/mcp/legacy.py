@@ -18,11 +18,14 @@ from remit.doors.mcp.envelope import Fault, Message, decoded
 from remit.doors.mcp.protocol import McpDoor
 from remit.doors.mcp.requests import Request
 from remit.doors.mcp.sessions import Session, Sessions
+from remit.doors.mcp.siblings import Word
 from remit.doors.mcp.sse import Speech, respond_stream
 from remit.doors.mcp.unfinished import Unfinished
 from remit.model.conversation import Abilities
 
 SESSION_HEADER: Final = b"mcp-session-id"
+
+SET_LEVEL: Final = "logging/setLevel"
 
 REQUEST_CANCELLED: Final = -32800
 """Answers a request that its caller cancelled, since this era ends a POST with a response only."""
@@ -43,6 +46,7 @@ class LegacyEra:
         self._unfinished = unfinished
         self._disconnects = disconnects
         self._streams: dict[str, Watch] = {}
+        unfinished.endings.append(self._end_stream)
 
     async def post(self, request: Request, message: Message) -> None:
         """Answer *message*; a client that goes away does not cancel what it asked for."""
@@ -56,6 +60,8 @@ class LegacyEra:
             return
         if message.method not in INPUT_REQUIRED_METHODS or not request.accepted.events:
             answer = await self._answer(message, self._caller(request, session))
+            if message.method == SET_LEVEL and session is not None:
+                await self._unfinished.level_was_set(session.nonce)
             if isinstance(answer, Answer):
                 await request.respond(answer)
             return
@@ -108,12 +114,16 @@ class LegacyEra:
     async def delete(self, request: Request) -> None:
         """End the session and its stream."""
         session = self._needed_session(request)
-        self._sessions.end(session)
+        self._sessions.end(session.nonce)
         self._door.subscriptions.end(session.nonce)
-        stream = self._streams.get(session.nonce)
+        self._end_stream(session.nonce)
+        await self._unfinished.tell_others(Word(session=session.nonce, is_over=True))
+        await request.exchange.respond(200)
+
+    def _end_stream(self, nonce: str) -> None:
+        stream = self._streams.get(nonce)
         if stream is not None:
             stream.close()
-        await request.exchange.respond(200)
 
     async def _initialize(self, request: Request, message: Message) -> None:
         answer = await self._door.answer(message, self._caller(request, None))

@@ -8,7 +8,7 @@ MOST: Final = 10_000
 
 
 class LogLevels:
-    """Levels by session, in this process: another worker's servers choose themselves."""
+    """Levels by session."""
 
     def __init__(self) -> None:
         self._levels: OrderedDict[str, str] = OrderedDict()

@@ -53,6 +53,9 @@ class McpDoor:
         updates: Where updates of resources come from.
         info: Who we say we are.
         explains: Whether a role of the caller is set to `denials: explain` (R14).
+
+    Attributes:
+        log_levels: What sessions want to hear; put in its place where doors share one.
     """
 
     def __init__(
@@ -178,6 +181,11 @@ class McpDoor:
         if not isinstance(level, str) or level not in LEVELS:
             return Fault(
                 code=INVALID_PARAMS, message=f"Invalid params: level is one of {', '.join(LEVELS)}"
+            )
+        if not caller.session:
+            return Fault(
+                code=INVALID_PARAMS,
+                message="Invalid params: a level needs a session; send initialize to begin one",
             )
         self.log_levels.set(caller.session, level)
         return EMPTY_RESULT

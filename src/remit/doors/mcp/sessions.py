@@ -90,9 +90,9 @@ class Sessions:
             return None
         return Session(nonce=nonce, version=version, abilities=Abilities(int(abilities, 16)))
 
-    def end(self, session: Session) -> None:
-        """Let the session be unknown from now on."""
-        self._ended[session.nonce] = None
+    def end(self, nonce: str) -> None:
+        """Let a session be unknown from now on."""
+        self._ended[nonce] = None
         while len(self._ended) > self._most_ended:
             self._ended.popitem(last=False)
 

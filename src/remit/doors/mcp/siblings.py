@@ -35,6 +35,8 @@ class Word(msgspec.Struct, frozen=True, kw_only=True):
         tail: Of an answer, its raw member `"result":…` or `"error":…`; empty to cancel.
         followed: Of a resource that the session follows: how it calls it. Then *server* and *own*
             say what was updated; empty, they say that it is followed no more.
+        level: Of log messages that the session wants to hear.
+        is_over: Its client has ended it.
     """
 
     session: str
@@ -43,6 +45,8 @@ class Word(msgspec.Struct, frozen=True, kw_only=True):
     followed: str = ""
     server: str = ""
     own: str = ""
+    level: str = ""
+    is_over: bool = False
 
 
 class Siblings:

@@ -1,6 +1,6 @@
 """The same door over stdin and stdout, for one caller: newline-delimited JSON, both eras."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from typing import Final
 
@@ -34,11 +34,17 @@ MOST_AT_ONCE: Final = 256
 
 
 async def serve_stdio(
-    door: McpDoor, principal: Principal, stdin: ByteReceiveStream, stdout: ByteSendStream
+    door: McpDoor,
+    principal: Principal,
+    stdin: ByteReceiveStream,
+    stdout: ByteSendStream,
+    *,
+    on_end: Callable[[], None] | None = None,
 ) -> None:
     """Serve *principal* until *stdin* ends, or *stdout* takes nothing more.
 
-    Nothing but JSON-RPC messages, one a line, goes to *stdout*.
+    Nothing but JSON-RPC messages, one a line, goes to *stdout*. *on_end* is called once *stdin* has
+    ended, before what is under way has its time to end.
     """
     outbox, to_write = anyio.create_memory_object_stream[bytes](16)
     async with door.changes.running(), anyio.create_task_group() as writing:
@@ -47,6 +53,8 @@ async def serve_stdio(
             conversation = _Conversation(door, principal, outbox, calls)
             async with aclosing(lines_of(stdin)) as lines:
                 await conversation.follow(lines)
+            if on_end is not None:
+                on_end()
             door.changes.close()
             calls.cancel_scope.deadline = anyio.current_time() + GRACE
 

@@ -237,7 +237,7 @@ class Subscriptions:
         authorized = await self._pipeline.admit(call)
         if uri not in inbox and len(inbox) >= MOST_FOLLOWED:
             raise BadCall(f"at most {MOST_FOLLOWED} resources are followed at once")
-        item = authorized.tool_id
+        item = authorized.permit.tool_id
         following = self._updates.follow(
             item, call.principal, lambda own: inbox.told(item, uri, own)
         )

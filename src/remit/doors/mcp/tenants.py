@@ -59,6 +59,8 @@ class TenantDoors:
         self._sessions = sessions
         self._disconnects = disconnects
         self._unfinished = unfinished
+        # Whether or not a tenant's door is open yet.
+        unfinished.endings.append(sessions.end)
         self._tasks = anyio.create_task_group()
         self._eras: dict[str, Eras] = {}
         self._is_stopping = False
@@ -87,6 +89,7 @@ class TenantDoors:
         found = self._find(tenant)
         if found is None:
             return None
+        found.door.log_levels = self._unfinished.levels
         eras = self._eras[tenant] = Eras(
             uuid=found.uuid,
             door=found.door,

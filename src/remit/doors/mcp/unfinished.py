@@ -1,4 +1,4 @@
-"""The calls of older sessions that are under way, here and in the other workers of the port."""
+"""What older sessions have under way, hear and end, here and in the other workers of the port."""
 
 import os
 import re
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from remit.doors.mcp.inflight import InFlight
+from remit.doors.mcp.levels import LogLevels
 from remit.doors.mcp.questions import Questions
 from remit.doors.mcp.siblings import Siblings, Word
 
@@ -23,7 +24,9 @@ class Unfinished:
     Attributes:
         questions: What callers have yet to answer.
         in_flight: What they may cancel, by the nonce of the session and the raw id.
+        levels: Which log messages they hear, whichever worker was told.
         followers: Who is told what the other workers say of followed resources.
+        endings: Who is told of sessions that another worker was told to end, by their nonces.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -31,7 +34,9 @@ class Unfinished:
         self._siblings = None if folder is None else Siblings(folder, self._name)
         self.questions = Questions(f"remit-{self._name}-")
         self.in_flight = InFlight()
+        self.levels = LogLevels()
         self.followers: list[Callable[[Word], None]] = []
+        self.endings: list[Callable[[str], None]] = []
 
     @property
     def has_others(self) -> bool:
@@ -67,10 +72,23 @@ class Unfinished:
         if self._siblings is not None:
             await self._siblings.tell_all(word)
 
+    async def level_was_set(self, session: str) -> None:
+        """Tell the other workers what a session wants to hear, if it wants something."""
+        level = self.levels.of(session)
+        if level:
+            await self.tell_others(Word(session=session, level=level))
+
     def _take(self, word: Word) -> None:
         if word.followed:
             for follower in self.followers:
                 follower(word)
+            return
+        if word.level:
+            self.levels.set(word.session, word.level)
+            return
+        if word.is_over:
+            for ended in self.endings:
+                ended(word.session)
             return
         number = word.number.encode()
         if word.tail:
