@@ -1,8 +1,7 @@
 """Open a database, migrate it, and lend transactions.
 
 SQLite through aiosqlite (write-ahead log: readers never wait for the writer), PostgreSQL through
-psycopg. Transactions are short and never span a call to an upstream. aiosqlite changes threads
-three times a statement, so what writes much does it in one go (`write`), and on SQLite in a thread.
+psycopg. Transactions are short and never span a call to an upstream.
 
 A transaction is never cancelled half-way, since that would cost its connection (and with aiosqlite
 can hang: omnilib/aiosqlite#369). Its bounds are the database's own: waiting for a lock, running a
@@ -11,7 +10,6 @@ statement, and for PostgreSQL a last limit in case the network swallows the answ
 
 import math
 import os
-import sqlite3
 import time
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
@@ -19,8 +17,7 @@ from pathlib import Path
 from typing import Final
 
 import anyio
-import anyio.to_thread
-from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy import URL, Connection, event, make_url
 from sqlalchemy.connectors.asyncio import AsyncAdapt_dbapi_connection
 from sqlalchemy.exc import (
     ArgumentError,
@@ -82,14 +79,7 @@ class Database:
         name: For messages; holds no credentials.
     """
 
-    def __init__(
-        self,
-        engine: AsyncEngine,
-        *,
-        threads: Engine | None = None,
-        longest: float = LONGEST_TRANSACTION,
-    ) -> None:
-        """Lend connections of *engine*; `write` uses those of *threads*, where there are any."""
+    def __init__(self, engine: AsyncEngine, *, longest: float = LONGEST_TRANSACTION) -> None:
         self.name = _name(engine.url)
         self.engine = engine
         # a transaction that takes SQLite's write lock only at its first write can find that
@@ -103,13 +93,6 @@ class Database:
         )
         self._durable = self._writer.execution_options(remit_synchronous="FULL")
         self._longest = math.inf if engine.dialect.name == "sqlite" else longest
-        self._threads = threads and {
-            durable: threads.execution_options(
-                remit_begin="BEGIN IMMEDIATE", remit_synchronous="FULL" if durable else "NORMAL"
-            )
-            for durable in (False, True)
-        }
-        self._one_thread = anyio.CapacityLimiter(1)
 
     @asynccontextmanager
     async def reading(self) -> AsyncGenerator[AsyncConnection]:
@@ -139,25 +122,15 @@ class Database:
         """Do *work* in a write transaction, committed unless it raises.
 
         Args:
-            work: Has no side effects, and may be done in another thread.
+            work: Has no side effects.
             durable: Whether the commit must survive the loss of power, not only of the process.
 
         Raises:
             StorageUnavailable: The database cannot be used.
             sqlalchemy.exc.StatementError: The values do not fit the table.
         """
-        if self._threads is None:
-            async with self.writing(durable=durable) as connection:
-                await connection.run_sync(work)
-            return
-        engine = self._threads[durable]
-
-        def write() -> None:
-            with engine.begin() as connection:
-                work(connection)
-
-        with _plainly(self.name), anyio.CancelScope(shield=True):
-            await anyio.to_thread.run_sync(write, limiter=self._one_thread)
+        async with self.writing(durable=durable) as connection:
+            await connection.run_sync(work)
 
     @asynccontextmanager
     async def _transaction(self, engine: AsyncEngine) -> AsyncGenerator[AsyncConnection]:
@@ -180,10 +153,14 @@ async def open_database(url: str, *, patience: float = PATIENCE) -> AsyncGenerat
     parsed = _parse(url)
     if parsed.drivername == "sqlite+aiosqlite":
         _make_private_file(Path(parsed.database or ""))
-    async with _engines(parsed, patience) as (engine, threads):
+    engine = _engine(parsed, patience)
+    try:
         with anyio.CancelScope(shield=True):
             await _prepare(engine, patience)
-        yield Database(engine, threads=threads)
+        yield Database(engine)
+    finally:
+        with anyio.CancelScope(shield=True):
+            await engine.dispose()
 
 
 @asynccontextmanager
@@ -193,21 +170,11 @@ async def open_as_it_is(url: str, *, patience: float = PATIENCE) -> AsyncGenerat
     Raises:
         StartupError: *url* is none that remit can use.
     """
-    async with _engines(_parse(url), patience) as (engine, threads):
-        yield Database(engine, threads=threads)
-
-
-@asynccontextmanager
-async def _engines(url: URL, patience: float) -> AsyncGenerator[tuple[AsyncEngine, Engine | None]]:
-    """Give what lends connections, and for SQLite what lends them to threads."""
-    engine = _engine(url, patience)
-    threads = _threads(url, patience) if engine.dialect.name == "sqlite" else None
+    engine = _engine(_parse(url), patience)
     try:
-        yield engine, threads
+        yield Database(engine)
     finally:
         with anyio.CancelScope(shield=True):
-            if threads is not None:
-                await anyio.to_thread.run_sync(threads.dispose)
             await engine.dispose()
 
 
@@ -246,10 +213,16 @@ def _make_private_file(path: Path) -> None:
 
 def _engine(url: URL, patience: float) -> AsyncEngine:
     if url.drivername == "sqlite+aiosqlite":
+        # isolation_level None: Python begins no transactions of its own, `_begin` below does
         engine = create_async_engine(
-            url, hide_parameters=True, pool_timeout=patience, connect_args=_sqlite_args(patience)
+            url,
+            hide_parameters=True,
+            pool_timeout=patience,
+            connect_args={"timeout": patience, "isolation_level": None},
         )
-        _watch_sqlite(engine.sync_engine)
+        event.listen(engine.sync_engine, "connect", _set_up_sqlite)
+        event.listen(engine.sync_engine, "begin", _begin_sqlite)
+        SameFile(Path(url.database or "")).watch(engine.sync_engine)
         return engine
     try:
         engine = create_async_engine(
@@ -275,28 +248,6 @@ def _engine(url: URL, patience: float) -> AsyncEngine:
     return engine
 
 
-def _threads(url: URL, patience: float) -> Engine:
-    engine = create_engine(
-        url.set(drivername="sqlite+pysqlite"),
-        hide_parameters=True,
-        pool_timeout=patience,
-        connect_args=_sqlite_args(patience),
-    )
-    _watch_sqlite(engine)
-    return engine
-
-
-def _sqlite_args(patience: float) -> dict[str, object]:
-    # isolation_level None: Python begins no transactions of its own, `_begin_sqlite` does
-    return {"timeout": patience, "isolation_level": None}
-
-
-def _watch_sqlite(engine: Engine) -> None:
-    event.listen(engine, "connect", _set_up_sqlite)
-    event.listen(engine, "begin", _begin_sqlite)
-    SameFile(Path(engine.url.database or "")).watch(engine)
-
-
 class _Deadline:
     """When the statement that runs on a connection has to be over."""
 
@@ -307,17 +258,12 @@ class _Deadline:
         return time.monotonic() > self.at
 
 
-def _set_up_sqlite(
-    connection: AsyncAdapt_dbapi_connection | sqlite3.Connection, entry: ConnectionPoolEntry
-) -> None:
+def _set_up_sqlite(connection: AsyncAdapt_dbapi_connection, entry: ConnectionPoolEntry) -> None:
     cursor = connection.cursor()
     cursor.execute("PRAGMA journal_mode=WAL")
     cursor.execute("PRAGMA foreign_keys=ON")
     cursor.close()
     entry.info["remit_deadline"] = deadline = _Deadline()
-    if isinstance(connection, sqlite3.Connection):
-        connection.set_progress_handler(deadline.is_over, _STEPS_BETWEEN_LOOKS)
-        return
     connection.run_async(
         lambda driver: driver.set_progress_handler(deadline.is_over, _STEPS_BETWEEN_LOOKS)
     )
