@@ -19,6 +19,7 @@ import anyio.to_thread
 import httpx2
 import pytest
 from tests.e2e.conftest import Serve
+from tests.e2e.deaf import deaf_entry
 from tests.e2e.processes import descendants, mentioning
 
 from remit.testing.fleets import eventually
@@ -210,15 +211,7 @@ async def test_t24_one_grace_is_enough_for_calls_and_deaf_servers_together(
     tmp_path: Path, serve: Serve, http: httpx2.AsyncClient
 ) -> None:
     # The call outlasts its five seconds, and then the server is deaf to SIGTERM.
-    deaf = tmp_path / "deaf.py"
-    deaf.write_text(
-        "import signal, threading\n"
-        "from remit.testing.upstream import main\n"
-        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
-        "try:\n    main()\nfinally:\n    threading.Event().wait()\n"
-    )
-    entry = fixture_entry([{"name": "endless", "x-fixture": {"silent": True}}], tmp_path / "ran")
-    entry["args"] = [str(deaf), *entry["args"][2:]]
+    entry = deaf_entry(tmp_path)
     running = serve({"mcp_servers": {"s": entry}, "roles": {"worker": {"allow": ["s/*"]}}})
     caller = Caller(http, running.url, running.key("worker"))
     await caller.until_listed({"s__endless"})
@@ -236,4 +229,4 @@ async def test_t24_one_grace_is_enough_for_calls_and_deaf_servers_together(
     await anyio.to_thread.run_sync(running.process.wait)
 
     assert anyio.current_time() - began < 2 * GRACE - 1
-    assert mentioning(str(deaf)) == set()
+    assert mentioning(entry["args"][0]) == set()

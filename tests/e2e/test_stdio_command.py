@@ -11,6 +11,7 @@ from typing import IO
 import pytest
 from mcp import Client, MCPError, StdioServerParameters
 from mcp_types import INVALID_PARAMS, TextContent
+from tests.e2e.deaf import deaf_entry
 from tests.e2e.processes import mentioning
 
 from remit.doors.mcp.stdio import GRACE
@@ -104,15 +105,7 @@ def test_an_unknown_caller_is_refused_before_anything_is_said(folder: Path) -> N
 def test_one_grace_is_enough_for_calls_and_deaf_servers_together(tmp_path: Path) -> None:
     # The call outlasts its five seconds, and then the server is deaf to the end of its input and
     # to SIGTERM.
-    deaf = tmp_path / "deaf.py"
-    deaf.write_text(
-        "import signal, threading\n"
-        "from remit.testing.upstream import main\n"
-        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
-        "try:\n    main()\nfinally:\n    threading.Event().wait()\n"
-    )
-    entry = fixture_entry([{"name": "endless", "x-fixture": {"silent": True}}], tmp_path / "ran")
-    entry["args"] = [str(deaf), *entry["args"][2:]]
+    entry = deaf_entry(tmp_path)
     document = {"mcp_servers": {"s": entry}, "roles": {"worker": {"allow": ["s/*"]}}}
     (tmp_path / "remit.yaml").write_text(json.dumps(document))
     call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "s__endless"}}
@@ -138,7 +131,7 @@ def test_one_grace_is_enough_for_calls_and_deaf_servers_together(tmp_path: Path)
         process.wait(30)
 
     assert time.monotonic() - began < 2 * GRACE - 1
-    assert mentioning(str(deaf)) == set()
+    assert mentioning(entry["args"][0]) == set()
 
 
 def _wait_for_a_line_or_a_call(stdout: IO[bytes], ran: Path) -> None:

@@ -17,6 +17,7 @@ from typing import cast
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.upstreams.transports import TakesAll
 
 import remit.upstreams
 from remit.errors import UpstreamError
@@ -62,30 +63,6 @@ LENGTHS = (
 BODIES = (b"", b"one", b"three", b"\r\n\r", b"3\r\none\r\n0\r\n\r\n", OK, HEADS[0] % b"3" + b"one")
 
 
-class Taken(asyncio.Transport):
-    """A transport that takes everything, and takes note of being closed."""
-
-    closed = False
-
-    def write(self, data: bytes | bytearray | memoryview) -> None:
-        del data
-
-    def get_write_buffer_size(self) -> int:
-        return 0
-
-    def is_closing(self) -> bool:
-        return self.closed
-
-    def pause_reading(self) -> None:
-        pass
-
-    def close(self) -> None:
-        self.closed = True
-
-    def abort(self) -> None:
-        self.closed = True
-
-
 class Resting:
     """A connection, and how often it came to rest."""
 
@@ -94,7 +71,7 @@ class Resting:
         self.connection = RelayConnection(
             "there:80", on_rest=self.take_note, on_lost=lambda _: None
         )
-        self.connection.connection_made(Taken())
+        self.connection.connection_made(TakesAll())
 
     def take_note(self, connection: RelayConnection) -> None:
         assert connection is self.connection

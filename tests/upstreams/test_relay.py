@@ -1,6 +1,5 @@
 """What the relay promises beyond the port: its connections, its bytes, its bounds."""
 
-import asyncio
 import gzip
 import itertools
 import socket
@@ -17,6 +16,7 @@ import pytest
 from anyio.lowlevel import checkpoint
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.upstreams.transports import TakesAll
 
 from remit.errors import UpstreamProtocolError, UpstreamUnavailable
 from remit.testing.fleets import PATIENCE, eventually
@@ -315,36 +315,9 @@ ANSWER = (
 )
 
 
-class Recorded(asyncio.Transport):
-    """A transport that only takes note of being closed."""
-
-    closed = False
-
-    def write(self, data: bytes | bytearray | memoryview) -> None:
-        del data
-
-    def get_write_buffer_size(self) -> int:
-        return 0
-
-    def is_closing(self) -> bool:
-        return self.closed
-
-    def pause_reading(self) -> None:
-        pass
-
-    def resume_reading(self) -> None:
-        pass
-
-    def close(self) -> None:
-        self.closed = True
-
-    def abort(self) -> None:
-        self.closed = True
-
-
 def started(rested: list[RelayConnection]) -> tuple[RelayConnection, RelayAnswer]:
     connection = RelayConnection("there:80", on_rest=rested.append, on_lost=lambda _: None)
-    connection.connection_made(Recorded())
+    connection.connection_made(TakesAll())
     return connection, connection.start(b"", 1 << 20)
 
 
