@@ -282,7 +282,8 @@ def main() -> int:
     report["ok"] = after - before <= GROWTH and left <= opened + FEW and not report["traceback"]
     print(json.dumps(report, indent=2))
     if not report["ok"]:
-        print(written[-6000:])
+        at = written.find("Traceback")
+        print(written[max(0, at - 1000) :][:6000] if at >= 0 else written[-6000:])
     return 0 if report["ok"] else 1
 
 

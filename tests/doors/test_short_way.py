@@ -124,6 +124,20 @@ async def test_bytes_that_are_no_http_are_refused(line: ByteStream) -> None:
         assert (await line.receive()).startswith(b"HTTP/1.1 400 ")
 
 
+@pytest.mark.parametrize("missing", [0, 5], ids=["whole", "without the end of its body"])
+async def test_a_path_that_the_parser_takes_for_none_is_refused(
+    line: ByteStream, missing: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    # found by the fuzz: the connection broke, and the log had a traceback
+    whole = post(1, path=b"http://[/mcp")
+    await line.send(whole[: len(whole) - missing])
+
+    with anyio.fail_after(10):
+        assert (await line.receive()).startswith(b"HTTP/1.1 400 ")
+    assert await closed(line)
+    assert not any(record.exc_info for record in caplog.records)
+
+
 async def test_a_request_cut_off_in_its_body_answers_nobody(
     files_world: World, ways: list[str]
 ) -> None:

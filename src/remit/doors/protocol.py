@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Final, cast
 
 import anyio
+import httptools
 from uvicorn.protocols.http.httptools_impl import (
     HEADER_VALUE_RE,
     STATUS_LINE,
@@ -134,7 +135,12 @@ class DoorProtocol(HttpToolsProtocol):
     def _parse(self, data: bytes) -> None:
         was_in_head, rested = self._is_in_head, self._resting_since
         super().data_received(data)
-        self._go_the_long_way()
+        try:
+            self._go_the_long_way()
+        except httptools.HttpParserInvalidURLError:
+            # The parser lets pass what is no URL; met while it runs, uvicorn answers the same.
+            self.send_400_response("Invalid HTTP request received.")
+            return
         if self._is_in_head:
             if was_in_head:
                 self._bound_head(len(data))
