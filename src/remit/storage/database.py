@@ -11,7 +11,7 @@ statement, and for PostgreSQL a last limit in case the network swallows the answ
 import math
 import os
 import time
-from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Final
@@ -117,20 +117,6 @@ class Database:
         """
         async with self._transaction(self._durable if durable else self._writer) as connection:
             yield connection
-
-    async def write(self, work: Callable[[Connection], None], *, durable: bool = False) -> None:
-        """Do *work* in a write transaction, committed unless it raises.
-
-        Args:
-            work: Has no side effects.
-            durable: Whether the commit must survive the loss of power, not only of the process.
-
-        Raises:
-            StorageUnavailable: The database cannot be used.
-            sqlalchemy.exc.StatementError: The values do not fit the table.
-        """
-        async with self.writing(durable=durable) as connection:
-            await connection.run_sync(work)
 
     @asynccontextmanager
     async def _transaction(self, engine: AsyncEngine) -> AsyncGenerator[AsyncConnection]:

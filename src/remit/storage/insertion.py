@@ -1,7 +1,7 @@
 """Audit events become rows: numbered, chained, and spelled as both databases take them.
 
 All of it runs between two statements of a transaction, so it works on SQLAlchemy's plain
-connections; `Database.write` lends one.
+connections, as `run_sync` lends one.
 """
 
 from collections.abc import Callable, Iterator, Sequence

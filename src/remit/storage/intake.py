@@ -126,7 +126,8 @@ class Intake:
         """
         deleted = frozenset(self._deleted)
         work = partial(_write, events=events, taken=taken, may_be_new=may_be_new, deleted=deleted)
-        await self._database.write(work, durable=self._durable)
+        async with self._database.writing(durable=self._durable) as connection:
+            await connection.run_sync(work)
         self._deleted -= deleted
 
     async def forget_deleted(self) -> None:
