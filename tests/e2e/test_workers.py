@@ -210,7 +210,9 @@ async def test_whichever_worker_is_asked_tells_what_all_have_counted(running: Ru
         assert len(re.findall(r"(?m)^# TYPE remit_calls_total ", text)) == 1
         return {worker: float(count) for worker, count in found}
 
-    await _until(lambda: sum(counted().values()) == 12)
-    for _ in range(8):  # on connections of their own
-        assert set(counted()) <= {"1", "2"}
-        assert sum(counted().values()) == 12
+    def all_agree() -> bool:  # each asked on a connection of its own; they tell the others in turn
+        answers = [counted() for _ in range(8)]
+        assert all(set(answer) <= {"1", "2"} for answer in answers)
+        return {sum(answer.values()) for answer in answers} == {12}
+
+    await _until(all_agree)

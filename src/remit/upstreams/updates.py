@@ -113,8 +113,9 @@ class Updates:
         self, owner: Owner, session: Session, signals: Signals
     ) -> AsyncGenerator[None]:
         """Follow on a connection what its owner follows, while entered."""
-        followers = self._followers[owner]
-        companion = _Companion(session, signals, followers)
+        companion = _Companion(
+            session, signals, self._followers[owner], lambda: self._settle(owner)
+        )
         self._companions[owner].add(companion)
         signals.follower = companion
         self._tasks.start_soon(self._run, companion)
@@ -124,6 +125,7 @@ class Updates:
             signals.follower = None
             companion.scope.cancel()
             self._companions[owner].discard(companion)
+            self._settle(owner)
 
     def close(self) -> None:
         """Follow nothing more."""
@@ -149,6 +151,15 @@ class Updates:
         for companion in self._companions[owner]:
             companion.stirred.set()
 
+    def _settle(self, owner: Owner) -> None:
+        """Say what came of asking: one connection that tells of a resource is enough."""
+        companions = self._companions[owner]
+        for uri, following in self._followers[owner].items():
+            answers = [each.refusal(uri) for each in companions if each.has_asked(uri)]
+            if None in answers or (answers and len(answers) == len(companions)):
+                for subscription in list(following):
+                    subscription.settle(None if None in answers else answers[0])
+
     async def _keep_open(self, owner: Owner, scope: anyio.CancelScope) -> None:
         """Keep one connection of *owner* open, again when it was lost, until nobody follows."""
         with scope:
@@ -170,34 +181,54 @@ class Updates:
 
 
 class _Companion:
-    """Keeps one connection asked for what its owner follows, and hears its updates."""
+    """Keeps one connection asked for what its owner follows, and hears its updates.
+
+    Args:
+        session: The connection.
+        signals: Where its updates, and its end, are told.
+        followers: Who follows what.
+        on_answer: Called when the server has answered what it was asked.
+    """
 
     def __init__(
-        self, session: Session, signals: Signals, followers: Mapping[str, list[Subscription]]
+        self,
+        session: Session,
+        signals: Signals,
+        followers: Mapping[str, list[Subscription]],
+        on_answer: Callable[[], None],
     ) -> None:
         self.scope = anyio.CancelScope()
         self.stirred = anyio.Event()
         self._session = session
         self._signals = signals
         self._followers = followers
+        self._on_answer = on_answer
+        self._asked = frozenset[str]()
+        self._refused: Mapping[str, UpstreamError] = {}
         self._has_lapsed = False
 
     async def run(self) -> None:
-        asked = frozenset[str]()
-        refused: Mapping[str, UpstreamError] = {}
         with self.scope:
             while self._signals.ended is None:
                 if self._has_lapsed:
                     await anyio.sleep(PAUSE)
-                    self._has_lapsed, asked = False, frozenset[str]()
+                    self._has_lapsed, self._asked = False, frozenset[str]()
                 self.stirred = anyio.Event()
                 wanted = frozenset(self._followers)
-                if wanted != asked:
-                    refused = await _ask(self._session, wanted)
-                    asked = wanted
+                if wanted != self._asked:
+                    self._refused = await _ask(self._session, wanted)
+                    self._asked = wanted
                 else:
-                    self._settle(asked, refused)
+                    self._on_answer()
                     await self.stirred.wait()
+
+    def has_asked(self, uri: str) -> bool:
+        """Whether the server has answered for a resource."""
+        return uri in self._asked
+
+    def refusal(self, uri: str) -> UpstreamError | None:
+        """Return why the server does not tell of a resource that it was asked for, if so."""
+        return self._refused.get(uri)
 
     def updated(self, uri: str) -> None:
         """Tell whoever follows the resource, or what it is part of."""
@@ -210,11 +241,6 @@ class _Companion:
         """Take note that nothing is subscribed to any more."""
         self._has_lapsed = True
         self.stirred.set()
-
-    def _settle(self, asked: frozenset[str], refused: Mapping[str, UpstreamError]) -> None:
-        for uri in asked:
-            for subscription in self._followers.get(uri, ()):
-                subscription.settle(refused.get(uri))
 
 
 async def _ask(session: Session, wanted: frozenset[str]) -> Mapping[str, UpstreamError]:

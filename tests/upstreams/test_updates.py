@@ -1,0 +1,121 @@
+"""What comes of asking a server to tell of updates, where several connections are asked."""
+
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from typing import Final
+
+import anyio
+import pytest
+
+from remit.errors import UpstreamError, UpstreamProtocolError
+from remit.upstreams.era import Era
+from remit.upstreams.session import Signals, ToolCall
+from remit.upstreams.updates import Subscription, Updates
+
+PAGE: Final = "wiki://page/1"
+REFUSED: Final = {PAGE: UpstreamProtocolError("Method not found")}
+
+
+class Server:
+    """One connection, whose answer to what it is asked comes when a test says so."""
+
+    era = Era.modern()
+
+    def __init__(self) -> None:
+        self.asked = anyio.Event()
+        self._refused: Mapping[str, UpstreamError] = {}
+        self._answers = anyio.Event()
+
+    def answer(self, refused: Mapping[str, UpstreamError]) -> None:
+        """Let it answer now, refusing those."""
+        self._refused = refused
+        self._answers.set()
+
+    async def watch(self, uris: frozenset[str]) -> Mapping[str, UpstreamError]:
+        """Answer when it may."""
+        if uris:
+            self.asked.set()
+            await self._answers.wait()
+        return self._refused
+
+    async def list_page(self, cursor: str | None, method: str) -> bytes:
+        """List nothing, which is not asked here."""
+        raise NotImplementedError
+
+    async def call(self, call: ToolCall) -> bytes:
+        """Run nothing, which is not asked here."""
+        raise NotImplementedError
+
+
+@asynccontextmanager
+async def _following(*servers: Server) -> AsyncGenerator[tuple[Subscription, list[anyio.Event]]]:
+    """Follow the page on all of these; give the subscription and what closes each connection."""
+
+    async def hold(_: tuple[str, ...]) -> None:
+        await anyio.sleep_forever()
+
+    async def serve(server: Server, closing: anyio.Event) -> None:
+        async with updates.accompanied((), server, Signals()):
+            await closing.wait()
+
+    async with anyio.create_task_group() as tasks:
+        updates = Updates("wiki", hold, tasks)
+        subscription = updates.follow((), PAGE, lambda _: None)
+        closing = [anyio.Event() for _ in servers]
+        for server, end in zip(servers, closing, strict=True):
+            tasks.start_soon(serve, server, end)
+        with anyio.fail_after(20):
+            for server in servers:
+                await server.asked.wait()
+            yield subscription, closing
+        tasks.cancel_scope.cancel()
+
+
+async def _is_settled(subscription: Subscription) -> bool:
+    settled = anyio.Event()
+
+    async def wait() -> None:
+        await subscription.established()
+        settled.set()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(wait)
+        await anyio.wait_all_tasks_blocked()
+        tasks.cancel_scope.cancel()
+    return settled.is_set()
+
+
+@pytest.mark.parametrize("refuses_first", [True, False])
+async def test_one_connection_that_tells_of_updates_is_enough(refuses_first: bool) -> None:
+    # An older caller's connection is opened beside the shared one, and its era may refuse.
+    older, newer = Server(), Server()
+    async with _following(older, newer) as (subscription, _):
+        if refuses_first:
+            older.answer(REFUSED)
+            assert not await _is_settled(subscription)
+            newer.answer({})
+        else:
+            newer.answer({})
+            assert await _is_settled(subscription)
+            older.answer(REFUSED)
+        assert await _is_settled(subscription)
+
+
+async def test_updates_that_every_connection_refuses_are_refused() -> None:
+    first, second = Server(), Server()
+    async with _following(first, second) as (subscription, _):
+        first.answer(REFUSED)
+        assert not await _is_settled(subscription)
+        second.answer(REFUSED)
+        with pytest.raises(UpstreamProtocolError, match="Method not found"):
+            await subscription.established()
+
+
+async def test_a_connection_that_closes_is_not_waited_for() -> None:
+    mute, other = Server(), Server()
+    async with _following(mute, other) as (subscription, closing):
+        other.answer(REFUSED)
+        assert not await _is_settled(subscription)
+        closing[0].set()
+        with pytest.raises(UpstreamProtocolError, match="Method not found"):
+            await subscription.established()
