@@ -17,7 +17,8 @@ from remit.admin.revisions import (
 )
 from remit.admin.yaml_source import read_text
 from remit.calls.inforce import PolicyInForce
-from remit.errors import Conflict, DeclarationError, NotFound
+from remit.errors import Conflict, DeclarationError, NotFound, Outdated
+from remit.model.revisions import Revision
 from remit.model.servers import ServerConfig
 from remit.storage.revisions import digest_of
 from remit.testing.fakes import InMemoryRevisions
@@ -116,6 +117,33 @@ async def test_applying_a_file_that_others_have_overtaken_is_refused() -> None:
 
     with pytest.raises(Conflict):
         await apply_file(store, "default", _file("a"), author="cli", reason="", now=NOW)
+
+
+class Overtaken(InMemoryRevisions):
+    """Revisions of which somebody else always writes one just before we do, once."""
+
+    def __init__(self, *tools: str) -> None:
+        super().__init__()
+        self._others: Loaded | None = _file(*tools)
+
+    async def write(self, *args: Any, **more: Any) -> Revision:
+        """Write what the other says first."""
+        others, self._others = self._others, None
+        if others is not None:
+            document = others.declaration.document
+            await super().write("default", document, author="serve", reason="", now=NOW)
+        return await super().write(*args, **more)
+
+
+async def test_two_workers_that_apply_the_same_file_at_once_agree() -> None:
+    loaded = _file("a")
+    revision = await apply_file(
+        Overtaken("a"), "default", loaded, author="serve", reason="", now=NOW
+    )
+
+    assert (revision.number, revision.from_file) == (1, True)
+    with pytest.raises(Outdated, match="was written meanwhile"):
+        await apply_file(Overtaken("b"), "default", loaded, author="serve", reason="", now=NOW)
 
 
 async def test_deciding_by_a_changed_file_writes_nothing() -> None:

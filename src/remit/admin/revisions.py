@@ -19,7 +19,7 @@ import yaml
 from remit.admin.changes import document_changes
 from remit.admin.declaration import Loaded, parse_document
 from remit.admin.yaml_source import read_text
-from remit.errors import Conflict, DeclarationError, StartupError
+from remit.errors import Conflict, DeclarationError, Outdated, StartupError
 from remit.model.declaration import Declaration
 from remit.model.revisions import Revision
 from remit.model.servers import ServerConfig
@@ -140,18 +140,28 @@ async def apply_file(
         Conflict: It would overwrite newer revisions; the text shows the difference.
     """
     document = loaded.declaration.document
-    standing = await standing_of(store, tenant, document)
-    if standing.newer and not standing.is_latest and not replace:
-        raise Conflict(_refusal(loaded.file, document, standing))
-    return await store.write(
-        tenant,
-        document,
-        author=author,
-        reason=reason,
-        now=now,
-        from_file=True,
-        after=standing.number,
-    )
+
+    async def apply(standing: Standing) -> Revision:
+        if standing.newer and not standing.is_latest and not replace:
+            raise Conflict(_refusal(loaded.file, document, standing))
+        return await store.write(
+            tenant,
+            document,
+            author=author,
+            reason=reason,
+            now=now,
+            from_file=True,
+            after=standing.number,
+        )
+
+    try:
+        return await apply(await standing_of(store, tenant, document))
+    except Outdated:
+        # Every worker applies the file at a hangup: another may just have written the same.
+        standing = await standing_of(store, tenant, document)
+        if not standing.is_latest:
+            raise
+        return await apply(standing)
 
 
 async def declaration_in_force(
