@@ -3,7 +3,7 @@
 The journal stays the truth: what is not known here is read from its file.
 """
 
-from collections import deque
+from bisect import bisect_right
 from typing import Final
 
 from remit.model.events import AuditEvent
@@ -17,15 +17,23 @@ LARGEST: Final = 4096
 
 
 class Recent:
-    """Events of this process by the place of their lines, in the order of recording."""
+    """The events of one unbroken stretch of a file of this process, in the order of recording."""
 
     def __init__(self) -> None:
-        self._kept: deque[tuple[JournalFile, int, int, AuditEvent]] = deque(maxlen=MOST)
+        self._file: JournalFile | None = None
+        self._start = 0
+        self._events: list[AuditEvent] = []
+        self._ends: list[int] = []
 
     def keep(self, file: JournalFile, length: int, event: AuditEvent) -> None:
         """Keep *event*, whose line of *length* bytes is now the last of *file*."""
+        ends, end = self._ends, file.size
+        start = ends[-1] if ends else self._start
+        if file is not self._file or start + length != end or len(ends) == MOST:
+            self._begin(file, end - length)
         if length <= LARGEST:
-            self._kept.append((file, file.size - length, file.size, event))
+            self._events.append(event)
+            self._ends.append(end)
 
     def take(self, file: JournalFile, stop: int, *, most: int) -> tuple[list[AuditEvent], int]:
         """Hand over the events of the lines that follow what is taken of *file*.
@@ -39,16 +47,19 @@ class Recent:
             The events, and the offset after their lines; none when the next one is not known, or
             somebody cut the file.
         """
-        kept, end = self._kept, file.taken
-        events: list[AuditEvent] = []
-        if not file.is_whole:
-            return events, end
-        while kept and len(events) < most:
-            where, start, after, event = kept[0]
-            if after > where.taken:
-                if where is not file or start != end or after > stop:
-                    break
-                events.append(event)
-                end = after
-            kept.popleft()
-        return events, end
+        taken, ends = file.taken, self._ends
+        if file is not self._file or not file.is_whole:
+            return [], taken
+        first = bisect_right(ends, taken)
+        last = min(bisect_right(ends, stop), first + most)
+        if last == first or taken != (ends[first - 1] if first else self._start):
+            return [], taken
+        events = self._events[first:last]
+        self._start = ends[last - 1]
+        del self._events[:last], ends[:last]
+        return events, self._start
+
+    def _begin(self, file: JournalFile, start: int) -> None:
+        """Forget what there is, and keep what follows an offset of *file*."""
+        self._file, self._start = file, start
+        self._events, self._ends = [], []
