@@ -40,8 +40,9 @@ _SPELLINGS: Final[Sequence[tuple[int, Callable[[str], str]]]] = [
 ]
 _PLACES: Final = "(" + ", ".join("?" * len(_INSERTED)) + ")"
 _ESCAPE: Final = rb"\u"
-_ROWS: Final = (100, 10)
-"""Rows in one statement, most first; SQLite takes some 32,000 values in it."""
+_ROWS: Final = (400, 50, 10)
+"""Rows in one statement, most first; SQLite takes some 32,000 values in it, and each execution is
+a way to the driver's thread and back."""
 
 _ONE_AT_A_TIME: Final = 0x6175646974  # any number that every remit agrees on: "audit"
 
