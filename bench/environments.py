@@ -62,7 +62,8 @@ PEERS: Sequence[Peer] = (
         note="npm; a bridge before a stdio child, stateful",
     ),
     Peer(
-        name="mcpo", kit_name="mcpo-rest", version="0.0.20", requirement="mcpo==0.0.20 mcp<2 fastapi<0.130",
+        name="mcpo", kit_name="mcpo-rest", version="0.0.20",
+        requirement="mcpo==0.0.20 mcp<2 fastapi<0.130",
         note="MCP as REST, which is what its callers speak",
     ),
     Peer(
