@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 
-from bench.kit import KIT, STDIO_UPSTREAM, UPSTREAM_PORT, nginx_configuration, peers
+from bench.kit import KIT, UPSTREAM_PORT, nginx_configuration, peers
 from bench.processes import BenchError, free_port
 
 from remit.testing.services import open_postgres, postgres_programs
@@ -132,13 +132,15 @@ def remit_over_http(upstream_port: int, folder: Path, *, workers: int = 1) -> Ta
     return remit(REMIT_TWO, server, folder, workers=workers, note=note)
 
 
-def remit_over_stdio(folder: Path) -> Target:
+def remit_over_stdio(folder: Path, command: Sequence[str], environ: Mapping[str, str]) -> Target:
     """Return remit before one child, which all callers share."""
     server = {
-        "command": STDIO_UPSTREAM[0],
-        "args": list(STDIO_UPSTREAM[1:]),
+        "transport": "stdio",
+        "command": command[0],
+        "args": list(command[1:]),
+        "env": dict(environ),
         "session": "shared",
-        "max_concurrency": 64,
+        "max_concurrency": 1024,
     }
     return remit(REMIT_STDIO, server, folder, note="the same before one stdio child")
 
