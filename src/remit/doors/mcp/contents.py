@@ -8,7 +8,6 @@ from contextlib import suppress
 from datetime import datetime
 
 import anyio
-from mcp_types import INVALID_PARAMS
 
 from remit.calls.ids import new_id
 from remit.calls.item_listing import ItemListing, Listed
@@ -22,6 +21,7 @@ from remit.doors.mcp.subscriptions import Inbox, Subscriptions
 from remit.errors import RemitError
 from remit.model.calls import Call
 from remit.model.contents import Kind
+from remit.model.protocol import INVALID_PARAMS
 from remit.upstreams.wire import Malformed, joined, members
 
 _REFERENCES: Mapping[str, tuple[Kind, str]] = {

@@ -5,16 +5,16 @@ from dataclasses import dataclass
 from typing import Final
 
 import msgspec
-from mcp_types import SERVER_INFO_META_KEY
-from mcp_types.version import (
-    HANDSHAKE_PROTOCOL_VERSIONS,
-    LATEST_HANDSHAKE_VERSION,
-    MODERN_PROTOCOL_VERSIONS,
-)
 
 from remit.doors.mcp.answers import Answer
 from remit.doors.mcp.changes import Topic
 from remit.doors.mcp.envelope import Message, decoded
+from remit.model.protocol import (
+    HANDSHAKE_PROTOCOL_VERSIONS,
+    LATEST_HANDSHAKE_VERSION,
+    MODERN_PROTOCOL_VERSIONS,
+    SERVER_INFO_META_KEY,
+)
 
 TTL_MS: Final = 2000
 """How long a client may keep a list, in milliseconds; a change shows within 2 seconds (R17)."""

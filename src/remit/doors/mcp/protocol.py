@@ -9,11 +9,6 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 
 import structlog
-from mcp_types import (
-    INTERNAL_ERROR,
-    INVALID_PARAMS,
-    METHOD_NOT_FOUND,
-)
 
 from remit.calls.current import begin
 from remit.calls.ids import new_id
@@ -41,6 +36,7 @@ from remit.errors import RemitError
 from remit.model.calls import Call
 from remit.model.conversation import LEVELS
 from remit.model.principals import Principal
+from remit.model.protocol import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND
 from remit.upstreams.session import SUBSCRIPTION_ID
 
 log = structlog.get_logger(__name__)

@@ -3,7 +3,6 @@
 from typing import Final
 
 import msgspec
-from mcp_types import INVALID_REQUEST
 
 from remit.doors.asgi import Exchange, HttpRefusal
 from remit.doors.credentials import Authenticate, admitted
@@ -13,6 +12,7 @@ from remit.doors.mcp.approach import Accepted, Approach
 from remit.doors.mcp.envelope import NULL, Fault
 from remit.doors.mcp.sse import respond_once
 from remit.model.principals import Principal
+from remit.model.protocol import INVALID_REQUEST
 
 OK: Final = 200
 
