@@ -1,7 +1,7 @@
 """Calls a second over one child process: driven directly, through `upstreams`, through remit.
 
-    python bench/stdio.py                    # or: --rounds 9 --secs 1 --callers 16
-    python bench/stdio.py --profile 25       # which functions of `upstreams` it goes to
+    python -m bench.stdio                    # or: --rounds 9 --secs 1 --callers 16
+    python -m bench.stdio --profile 25       # which functions of `upstreams` it goes to
 
 The child is the bench kit's trivial one (`$REMIT_SHARED/bench`) on a core of its own, one child
 for each target; targets take turns within a round, and every reply is checked.
@@ -31,16 +31,19 @@ from typing import Any
 import anyio
 import msgspec
 import uvloop
-from relay import KIT, Target, free_port, make_key, measure, running, wait_until_offered
-from upstream import CALLER, META
+from bench.cells import Started, measure, serving
+from bench.kit import CACHE, KIT, STDIO_UPSTREAM
+from bench.processes import pinned
+from bench.results import CALL
+from bench.targets import remit_over_stdio
+from bench.upstream import CALLER, META
 
 from remit.model.servers import ServerConfig, Session, Transport
 from remit.model.tools import ToolId
 from remit.upstreams.fleet import Fleet, open_fleet
 
 ECHO = ToolId("child", "echo")
-CORES = os.cpu_count() or 1
-COMMAND = ("taskset", "-c", str(1 % CORES), sys.executable, str(KIT / "upstream/stdio_upstream.py"))
+COMMAND = (*pinned([1]), *STDIO_UPSTREAM)
 
 Call = Callable[[str], Awaitable[bytes]]
 """Echoes a text, and returns the raw result."""
@@ -155,34 +158,14 @@ async def driven(call: Call, *, callers: int, secs: float) -> dict[str, float]:
 
 
 @contextmanager
-def gateway(environ: dict[str, str]) -> Generator[Target]:
+def gateway(environ: dict[str, str]) -> Generator[Started]:
     """Start remit with the child behind it."""
-    port = free_port()
+    logs = CACHE / "logs"
+    logs.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="remit-bench-") as name:
-        folder = Path(name)
-        config = folder / "remit.yaml"
-        server = {
-            "transport": "stdio",
-            "command": COMMAND[0],
-            "args": list(COMMAND[1:]),
-            "env": environ,
-            "session": "shared",
-            "max_concurrency": 1024,
-        }
-        document = {
-            "mcp_servers": {ECHO.server: server},
-            "roles": {"bench": {"tools": {ECHO.server: [ECHO.name]}}},
-        }
-        config.write_text(json.dumps(document))
-        header = f"Authorization: Bearer {make_key(folder, config)}"
-        serve = [sys.executable, "-m", "remit", "serve", "--config", str(config)]
-        with running([*serve, "--port", str(port)], core=0, port=port, env={}, cwd=folder):
-            remit = Target(
-                name="remit", url=f"http://127.0.0.1:{port}/mcp",
-                tool=f"{ECHO.server}__{ECHO.name}", headers=(header,),
-            )  # fmt: skip
-            wait_until_offered(remit)
-            yield remit
+        target = remit_over_stdio(Path(name) / "remit", COMMAND, environ)
+        with serving(target, logs / f"{target.name}.log") as run:
+            yield run
 
 
 async def compare(options: argparse.Namespace) -> dict[str, dict[str, float]]:
@@ -196,8 +179,8 @@ async def compare(options: argparse.Namespace) -> dict[str, dict[str, float]]:
             for _ in range(options.rounds):
                 for name, call in {"raw": direct, "upstreams": ours}.items():
                     cells.setdefault(name, []).append(await driven(call, **how))
-                cell = measure(remit, conns=options.callers, secs=options.secs, pad=8)
-                cells.setdefault("remit", []).append({"rps": cell["rps"], "cpu": 0.0})
+                cell = measure(remit, CALL, conns=options.callers, secs=options.secs)
+                cells.setdefault("remit", []).append({"rps": cell.rate, "cpu": cell.cpu})
             if options.profile:
                 with cProfile.Profile() as profile:
                     await driven(ours, **how)
