@@ -116,7 +116,7 @@ class Contents:
             if message.param("cursor") is not None:
                 return _invalid("unknown cursor")
             entries = self._items.list_json(which, caller.principal, caller.scope)
-            return self._results.listed(which.value, entries, modern=caller.modern)
+            return self._results.listed(message.id, which.value, entries, modern=caller.modern)
 
         return listing
 

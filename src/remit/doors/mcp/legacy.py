@@ -91,7 +91,7 @@ class LegacyEra:
             )
         finally:
             telling.close()
-        if isinstance(answer, Answer) and not await speech.finish(answer.body):
+        if isinstance(answer, Answer) and not await speech.finish(answer.whole):
             await request.respond(answer)
 
     async def get(self, request: Request) -> None:

@@ -70,7 +70,7 @@ class ModernEra:
             answer = await self._door.answer(
                 message, msgspec.structs.replace(caller, conversation=telling)
             )
-        if isinstance(answer, Answer) and not await speech.finish(answer.body):
+        if isinstance(answer, Answer) and not await speech.finish(answer.whole):
             await request.respond(answer, status=ERROR_CODE_HTTP_STATUS.get(answer.code, 200))
 
     def _caller(self, request: Request, message: Message) -> Caller | Fault:

@@ -150,7 +150,7 @@ class McpDoor:
         if message.param("cursor") is not None:
             return Fault(code=INVALID_PARAMS, message="Invalid params: unknown cursor")
         listed = self._listing.tools_json(caller.principal, caller.scope, legacy=not caller.modern)
-        return self._results.listed("tools", listed, modern=caller.modern)
+        return self._results.listed(message.id, "tools", listed, modern=caller.modern)
 
     async def _discover(self, _: Message, caller: Caller, __: str) -> Reply:
         return self._results.discover(*self._about(caller))

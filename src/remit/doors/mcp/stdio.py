@@ -141,7 +141,7 @@ class _Conversation:
                 if answer.negotiated:
                     self._version = answer.negotiated
                     self._abilities = Abilities.of(decoded(message.param("capabilities")))
-                await self._outbox.send(answer.body)
+                await self._outbox.send(answer.whole)
 
     def _caller(self, message: Message) -> Caller | Fault:
         if message.is_modern:
