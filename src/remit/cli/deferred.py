@@ -1,5 +1,8 @@
 """Commands that are imported when they run: one need not wait for what the others need."""
 
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, ClassVar
@@ -59,3 +62,20 @@ class DeferredCommands(TyperGroup):
         name, stub, rest = super().resolve_command(ctx, args)
         found = next((entry for entry in self.table if entry.name == name), None)
         return name, stub if found is None else found.load(), rest
+
+
+@contextmanager
+def hidden(name: str) -> Generator[None]:
+    """Let no import find the module *name* meanwhile, unless somebody has imported it before.
+
+    None in `sys.modules` is how Python is told that a module is not to be found.
+    """
+    modules: dict[str, Any] = sys.modules
+    if name in modules:
+        yield
+        return
+    modules[name] = None
+    try:
+        yield
+    finally:
+        del modules[name]

@@ -11,8 +11,13 @@ import structlog
 
 from remit.errors import Unauthenticated
 from remit.identity.api_keys import KeyText, hash_secret, is_secret, parse_key_text
-from remit.identity.jwt import TenantNames, VerifiedToken
-from remit.identity.tokens import LONGEST_TOKEN, CredentialRefused, looks_like_token
+from remit.identity.credentials import (
+    LONGEST_TOKEN,
+    CredentialRefused,
+    TenantNames,
+    VerifiedToken,
+    looks_like_token,
+)
 from remit.model.agents import Agent
 from remit.model.keys import Key
 from remit.model.principals import Principal, PrincipalKind
@@ -54,7 +59,10 @@ class UserStore(Protocol):
 class TokenVerifier(Protocol):
     """Verifies JSON Web Tokens."""
 
-    generation: int
+    @property
+    def generation(self) -> int:
+        """Counts changes of issuers and keys."""
+        ...
 
     def look_for_changes(self) -> None:
         """Take up the issuers that are in force now."""

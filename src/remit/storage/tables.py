@@ -144,8 +144,8 @@ api_keys = Table(
         "tenant",
         "name",
         unique=True,
+        # so on PostgreSQL, too: the migrations make it; naming it here would load that dialect
         sqlite_where=text("revoked IS NULL"),
-        postgresql_where=text("revoked IS NULL"),
     ),
 )
 
