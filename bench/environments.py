@@ -6,9 +6,9 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bench.kit import CACHE
+from bench.kit import CACHE, REPOSITORY
 from bench.processes import BenchError
-from bench.targets import Target, peer
+from bench.targets import LEGACY, Target, peer
 
 INSTALL_LIMIT = 600.0
 """Seconds for one of them."""
@@ -22,7 +22,7 @@ class Peer:
     """A program of others.
 
     Attributes:
-        kit_name: The kit's target that starts it.
+        kit_name: The kit's target that starts it; empty for one that we start ourselves.
         requirement: For pip, with what it needs and does not say; empty for what comes by npm.
         slow: Measured only when every peer is asked for.
     """
@@ -44,8 +44,18 @@ class Peer:
             _pip(self.name, self.requirement)
         else:
             _npm()
+        if not self.kit_name:
+            return self._own()
         python = str(CACHE / "venvs" / self.name / "bin" / "python") if self.requirement else ""
         return peer(self.name, self.kit_name, version=self.version, note=self.note, python=python)
+
+    def _own(self) -> Target:
+        port = "9190"
+        return Target(
+            name=self.name, command=(sys.executable, "-m", f"bench.{self.name}", port),
+            url=f"http://127.0.0.1:{port}/mcp", tool="up-echo", era=LEGACY, cwd=REPOSITORY,
+            version=self.version, note=self.note,
+        )  # fmt: skip
 
 
 PEERS: Sequence[Peer] = (
@@ -67,8 +77,13 @@ PEERS: Sequence[Peer] = (
         note="MCP as REST, which is what its callers speak",
     ),
     Peer(
-        name="litellm", kit_name="litellm-mcp", version="1.110.2",
-        requirement="litellm[proxy]==1.110.2", slow=True, note="its MCP gateway, one key",
+        name="litellm", kit_name="litellm-mcp", version="1.106.12",
+        requirement="litellm[proxy]==1.106.12", slow=True, note="its MCP gateway, one key",
+    ),
+    Peer(
+        name="contextforge", kit_name="", version="1.0.7",
+        requirement="mcp-contextforge-gateway==1.0.7.post20260921", slow=True,
+        note="SQLite, authentication off",
     ),
 )  # fmt: skip
 

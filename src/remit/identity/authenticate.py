@@ -24,7 +24,7 @@ from remit.model.principals import Principal, PrincipalKind
 
 log = structlog.get_logger(__name__)
 
-MOST_VERIFIED: Final = 4096
+MOST_VERIFIED: Final = 16_384
 """Verified credentials kept in memory; beyond it the memory starts anew."""
 
 _NOBODY: Final = hash_secret("nobody")
