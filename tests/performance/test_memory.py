@@ -145,5 +145,4 @@ def test_calls_that_are_over_leave_nothing_in_memory(gateway: Running) -> None:
     assert send(gateway.port, key, MANY) == MANY
 
     # 200 bytes of each call would be a megabyte; a batch of the record may be under way
-    print(resident(pid) - before)
     assert resident(pid) - before < 1_500_000
