@@ -89,11 +89,11 @@ async def test_an_application_is_opened_once_however_many_ask_at_first() -> None
     async def send(_event: Event) -> None:
         return
 
-    app = AppWhenNeeded(open_app)
+    app, scope = AppWhenNeeded(open_app), dict[str, object]()
     assert opened == 0
 
     async with anyio.create_task_group() as tasks:
         for _ in range(3):
-            tasks.start_soon(app, {}, receive, send)
+            tasks.start_soon(app, scope, receive, send)
 
     assert (opened, answered) == (1, 3)
