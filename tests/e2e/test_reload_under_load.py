@@ -93,7 +93,7 @@ async def test_reloads_in_the_middle_of_traffic_drop_no_call(running: Running) -
         traffic.is_over = True
 
     assert traffic.faults == []
-    ran = [one.tool for one in executed(running.folder / "count")]
+    ran = [one.name for one in executed(running.folder / "count")]
     assert ran.count("read") == traffic.answered
     assert "Traceback" not in running.log.read_text()
     numbers = json.loads(running.remit("revisions", "--json"))
