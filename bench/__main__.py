@@ -13,7 +13,7 @@ import os
 import platform
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,13 +23,13 @@ from bench import report
 from bench.kit import CACHE, KIT, REPOSITORY
 from bench.line_up import LineUp, names_of
 from bench.processes import BenchError
-from bench.results import About, Results, dump, load
+from bench.results import About, Piped, Results, dump, load
 from bench.rounds import Bench, Plan
-from bench.targets import DIRECT, REMIT, Target, upstream_port
+from bench.targets import DIRECT, REMIT, REMIT_TWO, Target, upstream_port
 
 RESULTS = REPOSITORY / "bench" / "results.json"
 DOCS = REPOSITORY / "docs"
-SECTIONS = ("calls", "lists", "memory")
+SECTIONS = ("calls", "lists", "stdio", "workers", "memory")
 
 
 def options() -> argparse.Namespace:
@@ -37,7 +37,7 @@ def options() -> argparse.Namespace:
         prog="python -m bench", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--secs", type=float, default=1.0, help="of every cell")
+    parser.add_argument("--secs", type=float, default=0.8, help="of every cell")
     parser.add_argument("--conns", default="1,16,64")
     parser.add_argument("--only", default="", help="targets, such as direct,nginx,remit")
     parser.add_argument("--sections", default=",".join(SECTIONS), help="any of the default")
@@ -64,7 +64,8 @@ def main() -> int:
         RESULTS.write_text(dump(results))
         report.write(results, DOCS)
     print(dump(results) if chosen.json else report.page(results))
-    return 1 if any(one.failed for one in results.targets if one.name in {DIRECT, REMIT}) else 0
+    ours = [one for one in results.targets if one.name in {DIRECT, REMIT}]
+    return 1 if any(one.failed or "connections:" in one.note for one in ours) else 0
 
 
 def run(chosen: argparse.Namespace, names: Sequence[str], sections: Sequence[str]) -> Results:
@@ -81,25 +82,30 @@ def run(chosen: argparse.Namespace, names: Sequence[str], sections: Sequence[str
         logs = CACHE / "logs"
         logs.mkdir(parents=True, exist_ok=True)
         bench = Bench(plan, port=line_up.port, logs=logs)
+        remit = [target for target in targets if target.name == REMIT]
+        stdio: Mapping[str, Piped] = {}
         if "calls" in sections:
             bench.calls(targets)
         if "lists" in sections:
             bench.lists(targets)
-        if "memory" in sections:
-            for target in targets:
-                if target.name == REMIT:
-                    bench.growth(target)
-    failed = {**line_up.failed, **bench.failed}
+        if "stdio" in sections:
+            stdio = bench.pipes()
+        if "workers" in sections:
+            bench.spread((*remit, *line_up.prepare([REMIT_TWO])))
+        if "memory" in sections and remit:
+            bench.growth(remit[0])
+    failed, lacking = {**line_up.failed, **bench.failed}, bench.lacking
     return Results(
         taken=f"{datetime.now(UTC):%Y-%m-%d}",
         commit=_commit(),
         rounds=plan.rounds,
         seconds=plan.secs,
         machine=machine(),
-        targets=tuple(_about(name, targets, failed) for name in names),
+        targets=tuple(_about(name, targets, failed, lacking) for name in names),
         cells=bench.cells,
         lives=bench.lives,
         growths=bench.growths,
+        stdio=dict(stdio),
     )
 
 
@@ -117,12 +123,15 @@ def machine() -> dict[str, str]:
     }
 
 
-def _about(name: str, targets: Sequence[Target], failed: dict[str, str]) -> About:
+def _about(
+    name: str, targets: Sequence[Target], failed: Mapping[str, str], lacking: Mapping[str, str]
+) -> About:
     found = next((target for target in targets if target.name == name), None)
     why = failed.get(name, "")
     if found is None:
         return About(name=name, version="-", note="", era="-", failed=why)
-    return About(name=name, version=found.version, note=found.note, era=found.era, failed=why)
+    note = found.note + (f"; {lacking[name]}" if name in lacking else "")
+    return About(name=name, version=found.version, note=note, era=found.era, failed=why)
 
 
 def _commit() -> str:

@@ -33,8 +33,8 @@ STDIO_CHILD = "stdio_upstream"
 """In the command line of the upstream that stdio peers start, which is not theirs to pay for."""
 
 MILLIONTH = 1e6
-PATIENCE = 6
-"""How much longer a target is given of which too little was seen."""
+PATIENCE = 6.0
+"""Seconds that a target is given of which too little was seen."""
 
 Mark = tuple[float, Usage, float]
 """When, what the target has used, what all others have."""
@@ -128,7 +128,7 @@ def measure(
     load = partial(_loaded, run, what, conns=conns, upstream=upstream, expect=expect, warm=warm)
     figures, marks = load(secs=secs)
     if figures["n"] < conns:
-        figures, marks = load(secs=secs * PATIENCE)
+        figures, marks = load(secs=max(secs, PATIENCE))
     _check(run.target, what, figures)
     return _round(figures, marks)
 
@@ -160,7 +160,7 @@ def _loaded(
                 told = line
         problem = load.stderr.read() if load.stderr else ""
     if not told or len(marks) != 2:
-        raise BenchError(f"no figures of {target.name}: {problem.strip()[-300:]}")
+        raise BenchError(f"no figures: {problem.strip().rpartition(chr(10))[2][:300]}")
     return json.loads(told), marks
 
 
@@ -183,7 +183,7 @@ def _check(target: Target, what: str, figures: Mapping[str, Any]) -> None:
     """Raise `BenchError` unless every reply was what it should be."""
     errors, first = int(figures["errors"]), str(figures["first_error"])
     if not figures["n"]:
-        raise BenchError(f"{target.name} answered nothing: {first}")
+        raise BenchError("nothing was answered in time")
     if what != DENIED and errors:
         raise BenchError(f"{errors} wrong replies, the first: {first[:300]}")
     if what == DENIED and (errors != figures["n"] or "-32602" not in first):

@@ -5,10 +5,11 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from bench.kit import CACHE
+from bench.kit import CACHE, REPOSITORY
 from bench.processes import BenchError
-from bench.targets import Target, peer
+from bench.targets import LEGACY, Target, peer
 
 INSTALL_LIMIT = 600.0
 """Seconds for one of them."""
@@ -17,12 +18,32 @@ NPM_PACKAGES = ("mcp-proxy@6.7.19", "supergateway@4.0.0")
 """Installed together: npm keeps one folder in order, and the kit looks in one."""
 
 
+def install(name: str, requirement: str) -> Path:
+    """Install something into an environment of its own, unless that was done; return its folder.
+
+    Raises:
+        BenchError: It does not install; the text says why.
+    """
+    folder = CACHE / "venvs" / name
+    mark = folder / "requirement"
+    if mark.exists() and mark.read_text() == requirement:
+        return folder
+    print(f"installing {requirement} (once)", file=sys.stderr)
+    shutil.rmtree(folder, ignore_errors=True)
+    _run([sys.executable, "-m", "venv", str(folder)])
+    pip = [str(folder / "bin" / "pip"), "install", "--quiet", "--disable-pip-version-check"]
+    # The kit's scripts, which it runs in this environment, import the latter two.
+    _run([*pip, *requirement.split(), "uvloop", "orjson"])
+    mark.write_text(requirement)
+    return folder
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Peer:
     """A program of others.
 
     Attributes:
-        kit_name: The kit's target that starts it.
+        kit_name: The kit's target that starts it; empty for one that we start ourselves.
         requirement: For pip, with what it needs and does not say; empty for what comes by npm.
         slow: Measured only when every peer is asked for.
     """
@@ -41,11 +62,21 @@ class Peer:
             BenchError: It does not install; the text says why.
         """
         if self.requirement:
-            _pip(self.name, self.requirement)
+            install(self.name, self.requirement)
         else:
             _npm()
+        if not self.kit_name:
+            return self._own()
         python = str(CACHE / "venvs" / self.name / "bin" / "python") if self.requirement else ""
         return peer(self.name, self.kit_name, version=self.version, note=self.note, python=python)
+
+    def _own(self) -> Target:
+        port = "9190"
+        return Target(
+            name=self.name, command=(sys.executable, "-m", f"bench.{self.name}", port),
+            url=f"http://127.0.0.1:{port}/mcp", tool="up-echo", era=LEGACY, cwd=REPOSITORY,
+            version=self.version, note=self.note,
+        )  # fmt: skip
 
 
 PEERS: Sequence[Peer] = (
@@ -67,24 +98,15 @@ PEERS: Sequence[Peer] = (
         note="MCP as REST, which is what its callers speak",
     ),
     Peer(
-        name="litellm", kit_name="litellm-mcp", version="1.110.2",
-        requirement="litellm[proxy]==1.110.2", slow=True, note="its MCP gateway, one key",
+        name="litellm", kit_name="litellm-mcp", version="1.106.12",
+        requirement="litellm[proxy]==1.106.12", slow=True, note="its MCP gateway, one key",
+    ),
+    Peer(
+        name="contextforge", kit_name="", version="1.0.7",
+        requirement="mcp-contextforge-gateway==1.0.7.post20260921", slow=True,
+        note="SQLite, authentication off",
     ),
 )  # fmt: skip
-
-
-def _pip(name: str, requirement: str) -> None:
-    folder = CACHE / "venvs" / name
-    mark = folder / "requirement"
-    if mark.exists() and mark.read_text() == requirement:
-        return
-    print(f"installing {requirement} (once)", file=sys.stderr)
-    shutil.rmtree(folder, ignore_errors=True)
-    _run([sys.executable, "-m", "venv", str(folder)])
-    pip = [str(folder / "bin" / "pip"), "install", "--quiet", "--disable-pip-version-check"]
-    # The kit's scripts, which it runs in this environment, import the latter two.
-    _run([*pip, *requirement.split(), "uvloop", "orjson"])
-    mark.write_text(requirement)
 
 
 def _npm() -> None:

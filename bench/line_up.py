@@ -12,6 +12,7 @@ from bench.targets import (
     NGINX,
     REMIT,
     REMIT_POSTGRES,
+    REMIT_TWO,
     Target,
     direct,
     nginx,
@@ -71,6 +72,7 @@ class LineUp:
             DIRECT: lambda: direct(port),
             NGINX: lambda: nginx(port, folder),
             REMIT: lambda: remit_over_http(port, folder / REMIT),
+            REMIT_TWO: lambda: remit_over_http(port, folder / REMIT_TWO, workers=2),
             REMIT_POSTGRES: lambda: enter(remit_with_postgresql(port, folder / REMIT_POSTGRES)),
             **{peer.name: peer.prepare for peer in PEERS},
         }

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from bench.charts import Group, bars
-from bench.results import CALL, DENIED, LIST, Cell, Results
+from bench.results import CALL, DENIED, LIST, SPREAD, Cell, Results
 from bench.verdicts import start_of, verdicts
 
 PAGE, CHARTS = "benchmarks.md", "benchmarks"
@@ -34,6 +34,7 @@ def page(results: Results) -> str:
         "## Lists\n",
         _image("lists.svg"),
         _lists(results),
+        _special(results),
         "## Start and memory\n",
         _lives(results),
         "## Targets\n",
@@ -165,6 +166,21 @@ def _lists(results: Results) -> str:
     return table(("target", "tools", *_HEAD), rows, numbers=6)
 
 
+def _special(results: Results) -> str:
+    """Return what one stdio child, and several workers, come to."""
+    text = ""
+    if results.stdio:
+        rows = [(name, f"{one.rps:,.0f}", f"{one.cpu:,.1f}") for name, one in results.stdio.items()]
+        text += "## One stdio child, 16 callers\n\n"
+        text += table(("driven by", "calls a second", "CPU us"), rows, numbers=2)
+    cells = [cell for cell in results.cells if cell.what == SPREAD]
+    if cells:
+        text += "\n## Workers\n\n"
+        rows = [(cell.target, str(cell.connections), *_figures(cell)) for cell in cells]
+        text += table(("target", "connections", *_HEAD), rows, numbers=6)
+    return text
+
+
 def _lives(results: Results) -> str:
     rows = [
         (
@@ -190,7 +206,7 @@ def _targets(results: Results) -> str:
             one.name,
             one.version,
             one.era,
-            f"not measured: {one.failed.replace('|', '/')}" if one.failed else one.note,
+            (f"not measured: {one.failed}" if one.failed else one.note).replace("|", "/"),
         )
         for one in results.targets
     ]

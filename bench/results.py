@@ -1,13 +1,13 @@
 """What was measured, as `bench/results.json` keeps it: every round, not only medians."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 
 import msgspec
 
-CALL, LIST, DENIED = "call", "list", "denied"
-"""What a cell sends: allowed calls, lists, calls that policy refuses."""
+CALL, LIST, DENIED, SPREAD = "call", "list", "denied", "spread"
+"""What a cell sends: allowed calls, lists, calls that policy refuses, calls to several workers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +74,19 @@ class Growth:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Piped:
+    """Calls over one stdio child, by who drives it: `raw`, `upstreams` or `remit` (medians).
+
+    Attributes:
+        rps: Calls a second.
+        cpu: Microseconds of processor of the one who drives, for each call.
+    """
+
+    rps: float
+    cpu: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class About:
     """What a target is, or why it was not measured.
 
@@ -102,6 +115,7 @@ class Results:
     cells: tuple[Cell, ...]
     lives: tuple[Life, ...]
     growths: tuple[Growth, ...] = ()
+    stdio: dict[str, Piped] = field(default_factory=dict[str, Piped])
 
     def find(self, target: str, what: str, connections: int, tools: int = 40) -> Cell | None:
         """Return that cell, if it was measured."""

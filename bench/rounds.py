@@ -1,20 +1,24 @@
 """Rounds: every target in turn, from its start to its end, in an order that moves each round."""
 
+import subprocess
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 from bench.cells import Started, measure, serving, upstream
+from bench.kit import REPOSITORY
 from bench.processes import BenchError
-from bench.results import CALL, DENIED, LIST, Cell, Growth, Life, Round
-from bench.targets import REST, Target, with_tools
+from bench.results import CALL, DENIED, LIST, SPREAD, Cell, Growth, Life, Piped, Round
+from bench.targets import REMIT_STDIO, REST, Target, with_tools
 
 FEW, MANY = 40, 1_000
 """Tools that the upstream offers."""
 
+CALLS = "calls"
 CROWD = 16
 """Connections where only one number of them is measured."""
 
@@ -22,7 +26,8 @@ MIB = 2**20
 STEPS = 10
 """How often memory is read while a process takes many calls."""
 
-Key = tuple[str, str, int, int]
+Key = tuple[str, str, str, int, int]
+"""Section, target, what, connections, tools."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,14 +47,19 @@ class Plan:
 
 
 class Bench:
-    """Measures; what one target does wrong ends that target, and nothing else.
+    """Measures; what one target does wrong ends its part of that section, and nothing else.
 
     Attributes:
-        failed: Target to the reason.
+        failed: Target to the reason, for what could not be measured at all.
+        lacking: Target to the reason, for what was measured but for some cells.
     """
 
     def __init__(self, plan: Plan, *, port: int, logs: Path) -> None:
         self.failed: dict[str, str] = {}
+        self.lacking: dict[str, str] = {}
+        self._section = ""
+        self._failures: set[tuple[str, str]] = set()
+        self._dropped: set[Key] = set()
         self._plan = plan
         self._port = port
         self._logs = logs
@@ -64,8 +74,9 @@ class Bench:
         """Every cell of the targets that did not fail."""
         return tuple(
             Cell(target=name, what=what, connections=conns, tools=tools, rounds=tuple(rounds))
-            for (name, what, conns, tools), rounds in self._rounds.items()
-            if name not in self.failed
+            for (section, name, what, conns, tools), rounds in self._rounds.items()
+            if (section, name) not in self._failures
+            and (section, name, what, conns, tools) not in self._dropped
         )
 
     @property
@@ -85,16 +96,34 @@ class Bench:
 
     def calls(self, targets: Sequence[Target]) -> None:
         """Measure calls, lists of 40 tools, refusals, start and memory."""
-        self._interleave("calls", FEW, targets, self._visit)
+        self._interleave(CALLS, FEW, targets, self._visit)
 
     def lists(self, targets: Sequence[Target]) -> None:
         """Measure lists of 1,000 tools."""
         wide = [with_tools(target, MANY) for target in targets if target.era != REST]
         self._interleave("lists", MANY, wide, lambda run: self._list(run, MANY))
 
-    def crowd(self, targets: Sequence[Target]) -> None:
-        """Measure calls on 16 connections alone."""
-        self._interleave("crowd", FEW, targets, lambda run: self._cell(run, CALL, CROWD, FEW))
+    def spread(self, targets: Sequence[Target]) -> None:
+        """Measure calls on many connections, for targets with different numbers of workers."""
+        self._interleave(
+            "workers", FEW, targets, lambda run: self._cell(run, SPREAD, CROWD * 4, FEW)
+        )
+
+    def pipes(self) -> Mapping[str, Piped]:
+        """Measure one stdio child: driven directly, through the fleet, through all of remit."""
+        self._say("stdio")
+        how = ("--rounds", str(self._plan.rounds), "--secs", str(self._plan.secs), "--json")
+        done = subprocess.run(
+            [sys.executable, "-m", "bench.stdio", *how],
+            cwd=REPOSITORY, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        if done.returncode:
+            self.failed[REMIT_STDIO] = done.stderr.strip()[-300:]
+            return {}
+        found = msgspec.json.decode(done.stdout.splitlines()[-1], type=dict[str, Piped])
+        for name, one in found.items():
+            self._say(f"{name:<18} {one.rps:>9,.0f}/s over one child  {one.cpu:>8,.0f} us CPU")
+        return found
 
     def growth(self, target: Target) -> None:
         """Read the memory of *target* while it takes many calls."""
@@ -124,12 +153,13 @@ class Bench:
     def _interleave(
         self, title: str, tools: int, targets: Sequence[Target], visit: Callable[[Started], None]
     ) -> None:
+        self._section = title
         for number in range(self._plan.rounds):
             self._say(f"{title}: round {number + 1} of {self._plan.rounds}")
             first = number % max(1, len(targets))
             with upstream(self._port, tools) as self._upstream:
                 for target in (*targets[first:], *targets[:first]):
-                    if target.name not in self.failed:
+                    if (title, target.name) not in self._failures:
                         self._attempt(target, visit)
 
     def _attempt(self, target: Target, visit: Callable[[Started], None]) -> None:
@@ -137,7 +167,12 @@ class Bench:
             with serving(target, self._logs / f"{target.name}.log") as run:
                 visit(run)
         except (BenchError, OSError) as error:
-            self.failed[target.name] = " ".join(str(error).split())
+            why = " ".join(str(error).split())[:300]
+            self._failures.add((self._section, target.name))
+            if self._section == CALLS:
+                self.failed[target.name] = why
+            else:
+                self.lacking[target.name] = f"{self._section} not measured: {why}"
             self._say(f"{target.name} failed: {error}")
 
     def _visit(self, run: Started) -> None:
@@ -155,13 +190,25 @@ class Bench:
 
     def _list(self, run: Started, tools: int) -> None:
         # The upstream numbers its tools from 0, after `echo` and `add`.
-        self._cell(run, LIST, 1, tools, expect=f"tool_{tools - 3:04d}")
+        self._cell(run, LIST, 1, tools, expect=f"Filler tool number {tools - 3}:")
 
     def _cell(self, run: Started, what: str, conns: int, tools: int, *, expect: str = "") -> None:
-        one = measure(
-            run, what, conns=conns, secs=self._plan.secs, upstream=self._upstream, expect=expect
-        )
-        self._rounds[run.target.name, what, conns, tools].append(one)
+        key = (self._section, run.target.name, what, conns, tools)
+        if key in self._dropped:
+            return
+        try:
+            one = measure(
+                run, what, conns=conns, secs=self._plan.secs, upstream=self._upstream, expect=expect
+            )
+        except BenchError as error:
+            if not any(known[:2] == key[:2] for known in self._rounds):
+                raise
+            self._dropped.add(key)
+            why = f"{what}, {conns} connections: {error}"
+            self.lacking[run.target.name] = why
+            self._say(f"{run.target.name} lacks {why}")
+            return
+        self._rounds[key].append(one)
         self._say(
             f"{run.target.name:<18} {what:<6} {conns:>3} connections {tools:>5} tools"
             f" {one.rate:>9,.0f}/s  p50 {one.p50:>9,.0f} us  {one.cpu:>8,.0f} us CPU"

@@ -109,9 +109,9 @@ def remit(
     config, port = folder / "remit.yaml", free_port()
     document = {"mcp_servers": {"fast": server}, "roles": ROLES, "limits": LIMITS}
     config.write_text(json.dumps(document))
-    env = {"REMIT_DATABASE_URL": database} if database else {}
-    if workers == 1:
-        env["REMIT_SHARED_URL"] = "memory://"  # docs/limits.md: for one worker
+    env = {"REMIT_SHARED_URL": "memory://"}  # docs/limits.md: each worker counts for itself
+    if database:
+        env["REMIT_DATABASE_URL"] = database
     serve = ("serve", "--config", str(config), "--port", str(port), "--workers", str(workers))
     return Target(
         name=name, command=(sys.executable, "-m", "remit", *serve), env=env, cwd=folder,
@@ -128,7 +128,7 @@ def remit_over_http(upstream_port: int, folder: Path, *, workers: int = 1) -> Ta
     if workers == 1:
         note = "key, policy over nine roles, schema, limit, record (R29); SQLite"
         return remit(REMIT, server, folder, note=note)
-    note = f"`--workers {workers}` on all cores, limits in SQLite"
+    note = f"the same with `--workers {workers}` on all cores"
     return remit(REMIT_TWO, server, folder, workers=workers, note=note)
 
 

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from bench.results import CALL, DENIED, LIST, Cell, Growth, Results
-from bench.targets import DIRECT, NGINX, REMIT
+from bench.results import CALL, DENIED, LIST, SPREAD, Cell, Growth, Results
+from bench.targets import DIRECT, NGINX, REMIT, REMIT_TWO
 
 MET, MISSED, BETWEEN, UNKNOWN = "met", "**missed**", "between", "not measured"
 LIGHT = ("supergateway", "mcp-proxy")
@@ -38,6 +38,8 @@ def verdicts(results: Results) -> Sequence[Verdict]:
         _cpu(results),
         _tail(results),
         *_lists(results),
+        _piped(results),
+        _spread(results),
         *_memory(results),
         _denied(results),
     )
@@ -132,6 +134,30 @@ def _lists(results: Results) -> Sequence[Verdict]:
         _line(what, "as many as nginx passes", cells, rate),
         _line("the same", "≤ 1.5 times nginx's processor", cells, cpu),
     )
+
+
+def _piped(results: Results) -> Verdict:
+    what, target = "one stdio child, 16 callers, by the fleet", "≥ 70 % of a raw multiplexer"
+    raw, ours = results.stdio.get("raw"), results.stdio.get("upstreams")
+    if raw is None or ours is None:
+        return Verdict(what=what, target=target, measured="-", verdict=UNKNOWN)
+    share = ours.rps / raw.rps
+    measured = f"{share:.0%} ({ours.rps:,.0f}/s of {raw.rps:,.0f}/s)"
+    return Verdict(
+        what=what, target=target, measured=measured, verdict=MET if share >= 0.7 else MISSED
+    )
+
+
+def _spread(results: Results) -> Verdict:
+    what, target = "two workers on two cores, 64 connections", "to be stated"
+    one, two = (results.find(name, SPREAD, 64) for name in (REMIT, REMIT_TWO))
+    if one is None or two is None:
+        return Verdict(what=what, target=target, measured="-", verdict=UNKNOWN)
+    times = two.middle("rate") / one.middle("rate")
+    rates = f"{two.middle('rate'):,.0f}/s; one {one.middle('rate'):,.0f}/s"
+    cpus = f"{two.middle('cpu'):,.0f} us a call; one {one.middle('cpu'):,.0f} us"
+    measured = f"{times:.2f} times one ({rates}; {cpus})"
+    return Verdict(what=what, target=target, measured=measured, verdict="stated")
 
 
 def _memory(results: Results) -> Sequence[Verdict]:

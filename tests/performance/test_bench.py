@@ -17,10 +17,12 @@ from bench.results import (
     CALL,
     DENIED,
     LIST,
+    SPREAD,
     About,
     Cell,
     Growth,
     Life,
+    Piped,
     Results,
     Round,
     dump,
@@ -53,6 +55,7 @@ def canned() -> Results:
         for conns in (1, 16, 64)
     ]  # fmt: skip
     cells += [cell("remit", DENIED, 16, [8_000.0])]
+    cells += [cell("remit", SPREAD, 64, [5_000.0]), cell("remit-2-workers", SPREAD, 64, [8_000.0])]
     cells += [
         cell(name, LIST, 1, [rate], tools)
         for name, rate in (("nginx", 400.0), ("remit", 300.0))
@@ -71,6 +74,7 @@ def canned() -> Results:
     return Results(
         taken="2026-11-28", commit="abc", rounds=3, seconds=1.0, machine=machine,
         targets=(*about, broken), cells=tuple(cells), lives=(life,), growths=(grown,),
+        stdio={"raw": Piped(rps=30_000, cpu=5), "upstreams": Piped(rps=20_000, cpu=10)},
     )  # fmt: skip
 
 
@@ -88,6 +92,8 @@ def test_each_thing_that_must_be_shown_is_met_missed_or_said_not_to_be_measured(
         "met",
         "**missed**",  # 300 lists a second, where nginx passes 400
         "met",
+        "**missed**",  # 67 % of a raw multiplexer
+        "stated",
         "met",
         "**missed**",  # not flat
         "met",

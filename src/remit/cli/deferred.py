@@ -30,6 +30,10 @@ class Deferred:
 
     def load(self) -> Any:
         """Import it."""
+        # structlog draws tracebacks with rich where that is there; ours are plain, and rich with
+        # pygments takes 6 MB and 60 ms.
+        with _hidden("rich"):
+            import_module("structlog")
         module, _, name = self.place.partition(":")
         found = getattr(import_module(module), name)
         if isinstance(found, typer.Typer):
@@ -65,7 +69,7 @@ class DeferredCommands(TyperGroup):
 
 
 @contextmanager
-def hidden(name: str) -> Generator[None]:
+def _hidden(name: str) -> Generator[None]:
     """Let no import find the module *name* meanwhile, unless somebody has imported it before.
 
     None in `sys.modules` is how Python is told that a module is not to be found.

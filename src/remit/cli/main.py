@@ -8,7 +8,7 @@ from typing import Annotated, Final
 
 import typer
 
-from remit.cli.deferred import Deferred, DeferredCommands, hidden
+from remit.cli.deferred import Deferred, DeferredCommands
 from remit.cli.library_log import LibraryLog
 
 BEGIN: Final = "Begin and serve"
@@ -157,10 +157,8 @@ def options(
     del show_version
     # A command that ends says itself what is wrong; a gateway that runs has nothing but its log.
     runs_on = context.invoked_subcommand in {"serve", "stdio", WORKER}
-    # Deferred: 60 ms that no help need wait for. And structlog draws tracebacks with rich where
-    # that is there; ours are plain, and rich with pygments takes 6 MB and as long again.
-    with hidden("rich"):
-        from remit.cli.logs import set_up_logging  # noqa: PLC0415 - see above
+    # Deferred: 40 ms that the help need not wait for.
+    from remit.cli.logs import set_up_logging  # noqa: PLC0415 - see above
 
     set_up_logging(logging.WARNING if runs_on else logging.ERROR)
 

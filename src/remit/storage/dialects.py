@@ -4,7 +4,8 @@ from typing import cast
 
 from sqlalchemy import Connection, Table, text
 from sqlalchemy.dialects import sqlite
-from sqlalchemy.ext.asyncio import AsyncConnection
+
+from remit.storage.asyncio_engine import AsyncConnection
 
 
 def insert(connection: AsyncConnection | Connection, table: Table) -> sqlite.Insert:

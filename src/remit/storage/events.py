@@ -18,11 +18,11 @@ from sqlalchemy import (
     select,
     type_coerce,
 )
-from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.types import NullType
 
 from remit.errors import BadCall
 from remit.model.events import ADMINISTRATION, ENDS, AuditEvent, AuditQuery, EventKind
+from remit.storage.asyncio_engine import AsyncConnection
 from remit.storage.chain import FIELDS
 from remit.storage.damaged import is_sound, mended
 from remit.storage.tables import StorableText, audit_events
