@@ -40,8 +40,8 @@ docs: $(VENV)/.dev             ## every snippet and command in the docs, run
 conformance: $(VENV)/.dev      ## the published conformance suite, against remit on both sides
 	@scripts/conformance
 
-bench: $(VENV)/.dev            ## calls a second, direct and through remit, in one run
-	@python bench/relay.py
+bench: $(VENV)/.dev            ## remit beside nginx and its peers, in one run: docs/benchmarks.md
+	@python -m bench $(ARGS)
 
 example: $(BIN)/remit          ## who may call what in the nine roles, without starting anything
 	@remit who-can git/git_merge --config examples/nine-roles/remit.yaml

@@ -1,6 +1,6 @@
 """What a decision costs, cold and remembered, at 10, 1,000 and 100,000 rules.
 
-    make bench                      # or: python bench/decide.py
+    python bench/decide.py
 
 One declaration each, with the rules spread over roles, agent types' servers and grants, names and
 patterns alike. Cold: every question is new. Remembered: the same questions again. Loading is the

@@ -1,7 +1,7 @@
 """Processor time of one tool call on its way through `upstreams`, without door, policy and record.
 
-    python bench/upstream.py                 # or: --rounds 9 --calls 4000 --callers 16
-    python bench/upstream.py --profile 25    # which functions it goes to
+    python -m bench.upstream                 # or: --rounds 9 --calls 4000 --callers 16
+    python -m bench.upstream --profile 25    # which functions it goes to
 
 The upstream is the bench kit's fast one (`$REMIT_SHARED/bench`) in a process of its own, which
 is not counted. Beside remit stands the kit's trial of a bare connection pool, which neither keeps
@@ -20,7 +20,8 @@ from importlib import import_module
 
 import anyio
 import uvloop
-from relay import KIT, free_port, running
+from bench.kit import FAST_UPSTREAM, KIT
+from bench.processes import free_port, running
 
 from remit.model.principals import Principal, PrincipalKind
 from remit.model.servers import ServerConfig, Transport
@@ -112,9 +113,8 @@ def main() -> None:
     if not KIT.is_dir():
         sys.exit(f"the bench kit is not at {KIT}: set REMIT_SHARED")
     port = free_port()
-    fast = [sys.executable, str(KIT / "upstream" / "fast_upstream.py")]
     with (
-        running(fast, core=1, port=port, env={"PORT": str(port)}, cwd=KIT),
+        running(FAST_UPSTREAM, core=1, port=port, env={"PORT": str(port)}, cwd=KIT),
         asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
     ):
         runner.run(measure(port, options))

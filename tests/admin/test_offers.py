@@ -4,7 +4,7 @@ import anyio
 from structlog.testing import capture_logs
 from tests.calls.worlds import tool
 
-from remit.admin.offers import compare_offer, report_offers
+from remit.admin.offers import compare_offers, report_offers
 from remit.calls.inforce import PolicyInForce
 from remit.model.declaration import Declaration
 from remit.model.roles import Role
@@ -21,7 +21,7 @@ DECLARED = Declaration(
 
 
 def test_both_differences_between_grants_and_an_offer_are_told_of_that_server_alone() -> None:
-    told = compare_offer(DECLARED, "git", ["log", "push"])
+    told = compare_offers(DECLARED, {"git": ["log", "push"]})
 
     assert [(one.code, one.path) for one in told] == [
         ("unknown-tool", "roles.r.tools.git[1]"),
@@ -29,7 +29,7 @@ def test_both_differences_between_grants_and_an_offer_are_told_of_that_server_al
         ("granted-to-nobody", "mcp_servers.git"),
     ]
     assert "push" in told[2].message
-    assert compare_offer(DECLARED, "wiki", ["x"]) == ()
+    assert compare_offers(DECLARED, {"wiki": ["x"]}) == ()
 
 
 class Offers:

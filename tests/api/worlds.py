@@ -21,7 +21,8 @@ from remit.admin.tenants import make_tenant
 from remit.app.gateway import open_gateway
 from remit.app.installation import Installation
 from remit.cli.serving import bind, open_server
-from remit.identity.development import KEY_FILE, make_signing_key, sign_token
+from remit.identity.development import KEY_FILE
+from remit.identity.development_tokens import make_signing_key, sign_token
 from remit.model.agents import Agent
 from remit.model.principals import DEFAULT_TENANT
 from remit.settings import Settings

@@ -11,7 +11,7 @@ import httpx2
 import pytest
 from tests.e2e.conftest import Serve
 
-from remit.identity.development import make_signing_key, sign_token
+from remit.identity.development_tokens import make_signing_key, sign_token
 from remit.testing.gateway import Caller, Running, fixture_entry
 from remit.testing.issuer import AUDIENCE, FakeIssuer, open_issuer
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from remit.identity.authenticate import Authenticator
-from remit.identity.jwt import JwtVerifier, TenantNames
+from remit.identity.credentials import TenantNames
+from remit.identity.jwt import JwtVerifier
 from remit.model.grants import JwtIssuer
 from remit.testing.fakes import InMemoryAgents, InMemoryKeys, InMemoryUsers
 from remit.testing.issuer import AUDIENCE, FakeIssuer, open_issuer

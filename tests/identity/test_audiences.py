@@ -7,7 +7,7 @@ from tests.identity.conftest import Setting
 
 from remit.errors import InsufficientScope, Unauthenticated
 from remit.identity.audiences import endpoints_of
-from remit.identity.tokens import CredentialRefused
+from remit.identity.credentials import CredentialRefused
 from remit.model.principals import Principal, PrincipalKind
 from remit.testing.issuer import AUDIENCE
 

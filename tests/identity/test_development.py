@@ -8,14 +8,13 @@ import pytest
 from tests.identity.conftest import NOON, Setting
 
 from remit.errors import StartupError, Unauthenticated
+from remit.identity.credentials import Issuers
 from remit.identity.development import (
     ISSUER,
     KEY_FILE,
     development_issuer,
-    make_signing_key,
-    sign_token,
 )
-from remit.identity.jwt import Issuers
+from remit.identity.development_tokens import make_signing_key, sign_token
 from remit.model.grants import JwtIssuer
 
 

@@ -9,8 +9,9 @@ from joserfc.jwk import ECKey, OctKey, OKPKey, RSAKey
 from tests.identity.conftest import Setting
 
 from remit.errors import Unauthenticated
+from remit.identity.credentials import LONGEST_TOKEN, CredentialRefused
 from remit.identity.jwt import FILE_EVERY, URL_EVERY
-from remit.identity.tokens import LONGEST_TOKEN, CredentialRefused, is_signed, read_token
+from remit.identity.tokens import is_signed, read_token
 from remit.model.principals import PrincipalKind, ServerPolicy, UserRole
 from remit.testing.issuer import AUDIENCE, FakeIssuer, sign
 

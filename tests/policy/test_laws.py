@@ -12,6 +12,7 @@ from remit.model.principals import Principal, PrincipalKind
 from remit.model.roles import Role
 from remit.model.servers import ServerConfig
 from remit.model.tools import ToolId
+from remit.policy.callers import standing_of
 from remit.policy.engine import decide, explain, roles_that_can
 from remit.policy.snapshot import PolicySnapshot, compile_snapshot
 
@@ -229,6 +230,17 @@ def test_roles_that_deny_nothing_are_a_union_where_servers_are_open(
     alone = [may(harmless, (name,)) for name in held]
 
     assert may(harmless, held) == set[ToolId]().union(*alone)
+
+
+@law
+@given(declaration=declarations, held=held_roles, tool=tools)
+def test_nothing_is_allowed_of_a_server_that_a_caller_may_not_reach(
+    declaration: Declaration, held: tuple[str, ...], tool: ToolId
+) -> None:
+    snapshot = compiled(declaration)
+    standing = standing_of(snapshot, caller(held))
+
+    assert standing.may_reach(tool.server) or not decide(snapshot, caller(held), tool).allowed
 
 
 @law

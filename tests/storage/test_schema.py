@@ -1,9 +1,13 @@
 """The migrations make the tables that the code knows."""
 
+import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
-from sqlalchemy import Connection, inspect
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, inspect, text
 
+from remit.errors import StartupError
+from remit.storage import migrations
 from remit.storage.database import Database
 from remit.storage.schema import VERSION_TABLE, is_current
 from remit.storage.tables import metadata
@@ -27,3 +31,27 @@ async def test_remit_keeps_its_version_apart_from_other_programs(database: Datab
 
     assert "remit_version" in names
     assert "alembic_version" not in names
+
+
+def test_the_last_file_of_the_migrations_is_where_they_lead() -> None:
+    """Whether tables are current is told by the files' names, so that no start needs alembic."""
+    script = ScriptDirectory(migrations.__path__[0])
+    steps = [step.revision for step in script.walk_revisions()][::-1]
+
+    assert [step.path.rpartition("/")[2].partition("_")[0] for step in script.walk_revisions()] == (
+        steps[::-1]
+    )
+    assert steps == sorted(steps)
+    assert script.get_heads() == steps[-1:]
+
+
+async def test_tables_of_an_older_and_of_a_newer_remit_are_told_apart(database: Database) -> None:
+    set_version = text("UPDATE remit_version SET version_num = :number")
+    async with database.writing() as connection:
+        await connection.execute(set_version, {"number": "0001"})
+        is_older_current = await connection.run_sync(is_current)
+        await connection.execute(set_version, {"number": "9999"})
+
+        assert not is_older_current
+        with pytest.raises(StartupError, match=r"newer remit \(tables 9999\)"):
+            await connection.run_sync(is_current)

@@ -1,7 +1,7 @@
 """What is granted and what is offered, compared whenever a server connects (R16)."""
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Protocol
 
@@ -41,15 +41,20 @@ class Policies(Protocol):
         ...
 
 
-def compare_offer(
-    declaration: Declaration, server: str, tools: Iterable[str]
+def compare_offers(
+    declaration: Declaration, offered: Mapping[str, Sequence[str]]
 ) -> tuple[Finding, ...]:
-    """Give what is granted of *server* and not among *tools*, and what of these nobody may use.
+    """Give what is granted and not *offered*, and what of that nobody may use.
 
-    Among them are prompts and resources, as policy names them.
+    Args:
+        declaration: What is declared.
+        offered: Server to its tools, prompts and resources, as policy names them; of servers that
+            are not in it nothing is told.
     """
-    found = lint(declaration, {server: frozenset(tools)})
-    return tuple(finding for finding in found if finding.code in _ABOUT_OFFERS)
+    found = lint(declaration, {server: frozenset(names) for server, names in offered.items()})
+    return tuple(
+        finding for finding in found if finding.code in _ABOUT_OFFERS and finding.server in offered
+    )
 
 
 async def report_offers(catalogues: Catalogues, policies: Policies, tenant: str) -> None:
@@ -61,21 +66,25 @@ async def report_offers(catalogues: Catalogues, policies: Policies, tenant: str)
     told: Mapping[str, tuple[ToolId, ...]] = {}
     catalogue = catalogues.catalogue
     while True:
-        for server, ids in catalogue.offered.items():
-            if told.get(server) != ids:
-                names = [tool.name for tool in ids]
-                # Reading a large policy once more takes a while, in which calls go on.
-                compare = partial(compare_offer, policies.declaration, server, names)
-                for finding in await to_thread.run_sync(compare):
-                    is_meant = finding.severity is Severity.INFO
-                    log.log(
-                        logging.INFO if is_meant else logging.WARNING,
-                        "grants and offer differ",
-                        tenant=tenant,
-                        server=server,
-                        code=finding.code,
-                        rule=finding.path,
-                        problem=finding.message,
-                    )
+        # Servers that came together are compared together: each time the whole policy is read.
+        offered = {
+            server: [tool.name for tool in ids]
+            for server, ids in catalogue.offered.items()
+            if told.get(server) != ids
+        }
+        if offered:
+            compare = partial(compare_offers, policies.declaration, offered)
+            # It takes a while, in which calls go on.
+            for finding in await to_thread.run_sync(compare):
+                is_meant = finding.severity is Severity.INFO
+                log.log(
+                    logging.INFO if is_meant else logging.WARNING,
+                    "grants and offer differ",
+                    tenant=tenant,
+                    server=finding.server,
+                    code=finding.code,
+                    rule=finding.path,
+                    problem=finding.message,
+                )
         told = catalogue.offered
         catalogue = await catalogues.changed(catalogue.version)

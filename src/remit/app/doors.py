@@ -1,26 +1,22 @@
 """The doors of an open gateway."""
 
-import os
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
-from remit.admin.change_record import ChangeRecord
-from remit.admin.editor import Editor
+import anyio
+from anyio import to_thread
+
 from remit.admin.secret_files import session_key
-from remit.app.checkup import examine_gateway
 from remit.app.collector import Collector
 from remit.app.gateway import Gateway
-from remit.app.restarts import Restarts
-from remit.app.tenants import ServedTenant, ServedTenants
+from remit.app.tenants import ServedTenant
 from remit.app.workers import SharedMeasures
 from remit.doors.addresses import Addresses
-from remit.doors.api.needs import Services
-from remit.doors.api.tenant import GatewayTenant
+from remit.doors.asgi import App, Receive, Scope, Send
 from remit.doors.guard import Guard
 from remit.doors.http import Application, create_app
 from remit.doors.mcp.changes import CatalogueChanges, ListChanges
@@ -103,8 +99,12 @@ def build_http_doors(gateway: Gateway, *, loopback: bool, place: Place | None = 
     )
     collector = Collector(gateway, refusals, worker="1" if place is None else str(place.number))
     shared = place and SharedMeasures(collector.collect, place.folder, str(place.number))
-    # FastAPI is imported where it is served, since no other command has any use for it.
-    from remit.doors.api.application import build_api  # noqa: PLC0415 - see above
+
+    def open_api() -> App:
+        # Deferred: the API takes 25 MB and half a second, and agents never call it.
+        from remit.app.api import build_gateway_api  # noqa: PLC0415 - see above
+
+        return build_gateway_api(gateway, guard=guard, resources=resources, refusals=refusals)
 
     app = create_app(
         mcp=endpoint,
@@ -113,13 +113,7 @@ def build_http_doors(gateway: Gateway, *, loopback: bool, place: Place | None = 
         guard=guard,
         resources=resources,
         lifespan=partial(_lifespan, endpoint, shared),
-        api=build_api(
-            _api_services(gateway),
-            authenticate=gateway.authenticate,
-            guard=guard,
-            resources=resources,
-            refusals=refusals,
-        ),
+        api=AppWhenNeeded(open_api),
         metrics=Metrics(
             collector.collect if shared is None else shared.collect,
             gateway.authenticate,
@@ -149,66 +143,21 @@ async def _lifespan(endpoint: McpEndpoint, shared: SharedMeasures | None) -> Asy
         yield
 
 
-def _api_services(gateway: Gateway) -> Services:
-    installation = gateway.installation
-    tenants = ManagedTenants(gateway.tenants, gateway.restarts)
-    return Services(
-        tenants=tenants,
-        tenant_store=installation.tenants,
-        keys=installation.keys,
-        agents=installation.agents,
-        users=installation.users,
-        revisions=installation.revisions,
-        editor=Editor(
-            installation.revisions, installation.seen, environ=os.environ, follow=tenants.follow
-        ),
-        audit=gateway.audit,
-        changes=ChangeRecord(gateway.audit),
-        examine=lambda tenant, whole: examine_gateway(gateway, tenant, whole=whole),
-        forget=gateway.authenticate.forget,
-        now=lambda: datetime.now(UTC),
-    )
+class AppWhenNeeded:
+    """An application that is opened when the first request for it comes; the others go on."""
 
+    def __init__(self, open_app: Callable[[], App]) -> None:
+        self._open = open_app
+        self._opening = anyio.Lock()
+        self._app: App | None = None
 
-class ManagedTenants:
-    """The tenants that are served, as the API sees them."""
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer over ASGI."""
+        app = self._app or await self._opened()
+        await app(scope, receive, send)
 
-    def __init__(self, tenants: ServedTenants, restarts: Restarts) -> None:
-        self._tenants = tenants
-        self._restarts = restarts
-        self._managed: dict[str, GatewayTenant] = {}
-
-    def find(self, name: str) -> GatewayTenant | None:
-        """Return the tenant of that name or UUID, or None."""
-        known = self._tenants.name_of(name)
-        served = None if known is None else self._tenants.find(known)
-        return None if served is None else self._manage(served)
-
-    def all_tenants(self) -> Sequence[GatewayTenant]:
-        """Return every tenant, by name."""
-        managed = [self._manage(served) for served in self._tenants.all_served()]
-        return sorted(managed, key=lambda tenant: tenant.key)
-
-    async def serve_all(self) -> None:
-        """Serve every tenant that there is, as `ServedTenants.follow` does."""
-        await self._tenants.follow()
-
-    async def follow(self, name: str) -> bool:
-        """Put the latest revision of a tenant in force; whether another one is now."""
-        tenant = self.find(name)
-        return tenant is not None and await tenant.follow()
-
-    def _manage(self, served: ServedTenant) -> GatewayTenant:
-        name = served.tenant.name
-        if name not in self._managed:
-            self._managed[name] = GatewayTenant(
-                key=name,
-                id=served.tenant.uuid,
-                policy=served.policy,
-                servers=served.fleet,
-                lists=served.listing,
-                directory=served.directory,
-                follower=served.follower,
-                restart=partial(self._restarts.restart, name),
-            )
-        return self._managed[name]
+    async def _opened(self) -> App:
+        async with self._opening:
+            if self._app is None:
+                self._app = await to_thread.run_sync(self._open)
+            return self._app

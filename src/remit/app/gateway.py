@@ -10,11 +10,9 @@ from collections.abc import AsyncGenerator, Callable, Collection, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import partial
 
 import structlog
 from anyio.abc import TaskGroup
-from opentelemetry.trace import Tracer
 
 from remit.admin.declaration import load_declaration
 from remit.admin.retention import keep_to_retention
@@ -22,15 +20,14 @@ from remit.admin.revisions import declaration_in_force
 from remit.app.installation import Installation, open_installation, record_seal
 from remit.app.restarts import Restarts
 from remit.app.tenants import ServedTenant, ServedTenants
+from remit.app.tokens import FreshVerifier, TokensWhenNeeded
 from remit.app.tracing import open_tracing
 from remit.calls.allowances import OwnAllowances, SharedAllowances
 from remit.calls.limit import Allowances
-from remit.calls.pipeline import Calls, Pipeline
-from remit.calls.tracing import traced
 from remit.errors import Conflict, DeclarationError, StorageUnavailable
 from remit.identity.authenticate import Authenticator
+from remit.identity.credentials import Issuers
 from remit.identity.development import development_issuer
-from remit.identity.jwt import Issuers, JwtVerifier
 from remit.identity.key_uses import KeyUses
 from remit.model.principals import DEFAULT_TENANT
 from remit.model.retention import Retention
@@ -118,13 +115,11 @@ async def open_gateway(
         ) as installation,
         _open_record(installation) as audit,
         _open_allowances(installation) as allowances,
-        open_tracing(os.environ) as tracer,
+        open_tracing(os.environ) as around,
         open_warden() as warden,
         open_background() as tasks,
     ):
-        tenants = ServedTenants(
-            installation, audit, allowances, tasks, _around(tracer), warden=warden
-        )
+        tenants = ServedTenants(installation, audit, allowances, tasks, around, warden=warden)
         restarts = Restarts(Epochs(installation.database), tenants)
         await restarts.open()
         home = await tenants.open(installation.tenant, installation.policy)
@@ -147,12 +142,6 @@ async def open_gateway(
         yield gateway
 
 
-def _around(tracer: Tracer | None) -> Callable[[Pipeline], Calls]:
-    if tracer is None:
-        return lambda pipeline: pipeline
-    return partial(traced, tracer=tracer)
-
-
 def _start_keeping_up(tasks: TaskGroup, gateway: Gateway, *, everyone: bool) -> None:
     database = gateway.installation.database
     notices = Notices(database)
@@ -171,15 +160,19 @@ def _retentions(tenants: ServedTenants) -> Mapping[str, Retention]:
 
 def _token_verifier(
     installation: Installation, tenants: ServedTenants, *, development: bool
-) -> JwtVerifier:
+) -> TokensWhenNeeded:
     settings = installation.settings
     own = (development_issuer(settings.state),) if development else ()
-    return JwtVerifier(
-        Issuers(lambda: tenants.issuers, own),
-        folder=settings.config.absolute().parent,
-        environ=os.environ,
-        tenants=tenants,
-    )
+    issuers = Issuers(lambda: tenants.issuers, own)
+
+    def open_verifier() -> FreshVerifier:
+        # Deferred: it takes 10 MB of cryptography, and callers with keys need none of it.
+        from remit.identity.jwt import JwtVerifier  # noqa: PLC0415 - see above
+
+        folder = settings.config.absolute().parent
+        return JwtVerifier(issuers, folder=folder, environ=os.environ, tenants=tenants)
+
+    return TokensWhenNeeded(open_verifier)
 
 
 def _open_record(installation: Installation) -> AbstractAsyncContextManager[AuditLog]:
@@ -195,7 +188,7 @@ def _open_record(installation: Installation) -> AbstractAsyncContextManager[Audi
 def _authenticator(
     installation: Installation,
     tenants: ServedTenants,
-    tokens: JwtVerifier,
+    tokens: TokensWhenNeeded,
     note_use: Callable[[str], None],
 ) -> Authenticator:
     return Authenticator(

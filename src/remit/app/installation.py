@@ -4,10 +4,10 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 
 from remit.admin.declaration import Loaded, load_declaration
-from remit.admin.record_seal import RecordSeal
 from remit.admin.revisions import declaration_in_force, latest_usable, parse_revision
 from remit.admin.tenants import find_tenant
 from remit.calls.inforce import PolicyInForce
@@ -17,6 +17,7 @@ from remit.model.principals import DEFAULT_TENANT
 from remit.model.tenants import Tenant
 from remit.settings import Settings
 from remit.storage.agents import Agents
+from remit.storage.cuts import Signer
 from remit.storage.database import Database, default_url, open_database
 from remit.storage.keys import Keys
 from remit.storage.revisions import Revisions
@@ -132,14 +133,38 @@ async def open_state(settings: Settings) -> AsyncGenerator[State]:
         yield State(settings=settings, database=database, tenant=tenant)
 
 
-def record_seal(settings: Settings, trusted: Sequence[Path] = ()) -> RecordSeal:
+class SealWhenNeeded:
+    """Opens what signs and knows markers when there is one, which is seldom."""
+
+    def __init__(self, settings: Settings, trusted: Sequence[Path]) -> None:
+        self._settings = settings
+        self._trusted = trusted
+
+    def sign(self, payload: bytes, /) -> str:
+        """Return *payload* signed, as `RecordSeal` does."""
+        return self._seal.sign(payload)
+
+    def open(self, signed: str, /) -> bytes | None:
+        """Return what was signed, or None, as `RecordSeal` does."""
+        return self._seal.open(signed)
+
+    @cached_property
+    def _seal(self) -> Signer:
+        # Deferred: it takes 10 MB of cryptography, and few records are ever cut.
+        from remit.admin.record_seal import RecordSeal  # noqa: PLC0415 - see above
+
+        settings = self._settings
+        return RecordSeal(settings.state, master=settings.master_key, trusted=self._trusted)
+
+
+def record_seal(settings: Settings, trusted: Sequence[Path] = ()) -> SealWhenNeeded:
     """Return what signs and knows the markers of the record.
 
     Args:
         settings: Where the key is.
         trusted: Files with public keys of others.
     """
-    return RecordSeal(settings.state, master=settings.master_key, trusted=trusted)
+    return SealWhenNeeded(settings, trusted)
 
 
 def _make_state_folder(settings: Settings) -> None:

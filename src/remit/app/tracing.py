@@ -5,19 +5,24 @@ Off unless `OTEL_TRACES_EXPORTER=otlp` or an OTLP endpoint is set. The SDK is th
 
 import importlib
 import threading
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from importlib.metadata import version
 from typing import Any, Final
 
 import anyio.to_thread
 import structlog
-from opentelemetry.trace import Tracer
+
+from remit.calls.pipeline import Calls, Pipeline
 
 log = structlog.get_logger(__name__)
 
 LAST_SPANS: Final = 5.0
 """Seconds that sending the last spans may take at a stop."""
+
+Around = Callable[[Pipeline], Calls]
+"""Puts spans around a pipeline, or nothing."""
 
 _ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 
@@ -35,17 +40,20 @@ def is_tracing_wanted(environ: Mapping[str, str]) -> bool:
 
 
 @asynccontextmanager
-async def open_tracing(environ: Mapping[str, str]) -> AsyncGenerator[Tracer | None]:
-    """Give what makes spans, or None; the last spans are sent when the block ends.
+async def open_tracing(environ: Mapping[str, str]) -> AsyncGenerator[Around]:
+    """Give what puts spans around a pipeline; the last spans are sent when the block ends.
 
     Spans go out by OTLP over HTTP, from a thread of the SDK.
     """
     provider = _provider(environ) if is_tracing_wanted(environ) else None
     if provider is None:
-        yield None
+        yield lambda pipeline: pipeline
         return
+    # Deferred: it imports OpenTelemetry, for which nobody else has any use.
+    from remit.calls.tracing import traced  # noqa: PLC0415 - see above
+
     try:
-        yield provider.get_tracer("remit", version("remit"))
+        yield partial(traced, tracer=provider.get_tracer("remit", version("remit")))
     finally:
         with anyio.CancelScope(shield=True):
             # A collector that does not answer must not keep the process from ending.

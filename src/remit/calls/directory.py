@@ -70,6 +70,7 @@ class Directory:
         self._catalogues = catalogues
         self._policies = policies
         self._known = set(seen)
+        self._all_known = frozenset(self._known)
         self._built_from: tuple[Catalogue, Declaration] | None = None
         self._names = Names.build(())
         self._prompts = Names.build(())
@@ -136,6 +137,7 @@ class Directory:
         if built is None or built[0] is not catalogue or built[1] is not declaration:
             self._known |= catalogue.tools.keys() | catalogue.items.keys()
             self._forget(catalogue)
+            self._all_known = frozenset(self._known)
             by_kind: dict[Kind, set[ToolId]] = {kind: set() for kind in Kind}
             for item in self._known | declared_tools(declaration):
                 by_kind[kind_of(item.name)].add(item)
@@ -149,8 +151,8 @@ class Directory:
     @property
     def known(self) -> Collection[ToolId]:
         """Everything of every kind that is offered, or was ever seen."""
-        catalogue = self._catalogues.catalogue
-        return frozenset(self._known | catalogue.tools.keys() | catalogue.items.keys())
+        self._refresh()
+        return self._all_known
 
     def _forget(self, catalogue: Catalogue) -> None:
         """Bound what a server that keeps renaming its tools leaves behind."""

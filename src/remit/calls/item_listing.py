@@ -6,11 +6,13 @@ from remit.calls.directory import CatalogueSource, Directory, PolicySource
 from remit.model.contents import Contents, Item, Kind, kind_of
 from remit.model.principals import Principal
 from remit.model.tools import ToolId
+from remit.policy.callers import standing_of
 from remit.policy.engine import decide
+from remit.policy.standing import Standing
 from remit.upstreams.wire import joined, json_bytes, members
 
-MOST_CACHED = 512
-"""Callers' views kept per catalogue and policy; beyond it the cache starts anew."""
+MOST_CACHED = 4096
+"""Lists kept per catalogue and policy, by what callers are; beyond it the cache starts anew."""
 
 
 class Listed(StrEnum):
@@ -47,13 +49,14 @@ class ItemListing:
         self._catalogues = catalogues
         self._policies = policies
         self._current: tuple[object, object] | None = None
-        self._lists: dict[tuple[Listed, Principal, str | None], bytes] = {}
-        self._capable: dict[tuple[Principal, str | None], dict[str, object]] = {}
+        self._lists: dict[tuple[Listed, Standing, str | None], bytes] = {}
+        self._beside: tuple[ToolId, ...] = ()
+        self._capable: dict[tuple[Standing, str | None], dict[str, object]] = {}
 
     def list_json(self, which: Listed, principal: Principal, scope: str | None) -> bytes:
         """Return the JSON array of one list for one caller and endpoint."""
         self._refresh()
-        key = (which, principal, scope)
+        key = (which, self._standing(principal), scope)
         listed = self._lists.get(key)
         if listed is None:
             items = [
@@ -74,10 +77,13 @@ class ItemListing:
         before the server is back is told of it.
         """
         self._refresh()
-        key = (principal, scope)
+        key = (self._standing(principal), scope)
         if key not in self._capable:
             self._capable[key] = dict(self._announced(principal, scope))
         return self._capable[key]
+
+    def _standing(self, principal: Principal) -> Standing:
+        return standing_of(self._policies.snapshot, principal)
 
     def may(self, principal: Principal, item: ToolId) -> bool:
         """Whether *principal* may use *item*."""
@@ -90,10 +96,8 @@ class ItemListing:
     def _announced(self, principal: Principal, scope: str | None) -> dict[str, object]:
         known = [
             item
-            for item in self._directory.known
-            if scope in (None, item.server)
-            and kind_of(item.name) is not Kind.TOOL
-            and self.may(principal, item)
+            for item in self._beside
+            if scope in (None, item.server) and self.may(principal, item)
         ]
         contents = self._catalogues.catalogue.contents
         open_to_all_uris = {
@@ -134,3 +138,6 @@ class ItemListing:
             self._current = now
             self._lists = {}
             self._capable = {}
+            self._beside = tuple(
+                item for item in self._directory.known if kind_of(item.name) is not Kind.TOOL
+            )

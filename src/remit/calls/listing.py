@@ -16,8 +16,11 @@ from remit.policy.standing import Standing
 from remit.upstreams.catalogue import Catalogue
 from remit.upstreams.wire import Malformed, joined, json_bytes, members, value_of
 
-MOST_CACHED = 512
-"""Callers' views kept per catalogue and policy; beyond it the cache starts anew."""
+MOST_CACHED = 4096
+"""Views kept per catalogue and policy, by what callers are; beyond it the cache starts anew."""
+
+MOST_BYTES = 16 * 2**20
+"""Bytes of lists that are kept; beyond it they are made anew."""
 
 
 class StatusSource(Protocol):
@@ -55,6 +58,8 @@ class Listing:
         self._views: dict[tuple[Standing, str | None], tuple[Tool, ...]] = {}
         self._alike: dict[tuple[ToolId, ...], tuple[Tool, ...]] = {}
         self._bytes: dict[tuple[int, str | None, bool], bytes] = {}
+        self._size = 0
+        self._ordered: tuple[Tool, ...] = ()
 
     def visible(self, principal: Principal, scope: str | None) -> tuple[Tool, ...]:
         """Return the tools on offer that *principal* may call, sorted by server and name.
@@ -66,16 +71,16 @@ class Listing:
             scope: One server's name, or None for all.
         """
         snapshot = self._refresh()
-        key = (standing_of(snapshot, principal), scope)
+        standing = standing_of(snapshot, principal)
+        key = (standing, scope)
         view = self._views.get(key)
         if view is None:
-            tools = self._catalogues.catalogue.tools
-            ordered = sorted(tools.items(), key=lambda item: list_order(item[0]))
+            offering = self._catalogues.catalogue.by_server if scope is None else (scope,)
+            reached = {server for server in offering if standing.may_reach(server)}
             view = tuple(
                 tool
-                for tool_id, tool in ordered
-                if (scope is None or tool_id.server == scope)
-                and decide(snapshot, principal, tool_id).allowed
+                for tool in self._ordered
+                if tool.id.server in reached and decide(snapshot, principal, tool.id).allowed
             )
             view = self._alike.setdefault(tuple(tool.id for tool in view), view)
             self._views[key] = view
@@ -97,6 +102,9 @@ class Listing:
                 for tool in view
             ]
             listed = b"[" + b",".join(entries) + b"]"
+            self._size += len(listed)
+            if self._size > MOST_BYTES:
+                self._bytes, self._size = {}, len(listed)
             self._bytes[key] = listed
         return listed
 
@@ -131,14 +139,10 @@ class Listing:
         """Return the servers that the caller's rules name and that offer nothing now."""
         offering = self._catalogues.catalogue.by_server
         named = named_servers(self._policies.snapshot, principal)
-        known = {status.name for status in self._statuses.statuses()}
-        return [
-            server
-            for server in named
-            if server not in offering
-            and (scope is None or server == scope)
-            and (server in known or scope is None)
-        ]
+        missing = [server for server in named if server not in offering]
+        if scope is None or scope not in missing:
+            return missing if scope is None else []
+        return [status.name for status in self._statuses.statuses() if status.name == scope]
 
     def _may_come(self, principal: Principal, scope: str | None) -> bool:
         """Whether a server that is away may offer what a pattern over all servers allows."""
@@ -162,7 +166,9 @@ class Listing:
             self._current = (catalogue, snapshot)
             self._views = {}
             self._alike = {}
-            self._bytes = {}
+            self._bytes, self._size = {}, 0
+            tools = catalogue.tools
+            self._ordered = tuple(tools[tool] for tool in sorted(tools, key=list_order))
         return snapshot
 
 

@@ -8,16 +8,12 @@ not for long; the server behind us sees its own state, byte for byte.
 
 import base64
 import hashlib
-import os
 import time
 from collections.abc import Callable
-from typing import Final
+from functools import cached_property
+from typing import Final, Protocol
 
 import msgspec
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from remit.errors import InvalidState
 from remit.model.calls import AuthorizedCall
@@ -29,9 +25,23 @@ LIFETIME: Final = 3600.0
 INPUT_REQUIRED: Final = b'"input_required"'
 
 _FORM: Final = "r1."
-_NONCE: Final = 12
 _CLOCK: Final = 8
-_KEY: Final = 32
+
+
+class Cipher(Protocol):
+    """What seals; `cipher.py` has it."""
+
+    def seal(self, plain: bytes, bound: bytes) -> bytes:
+        """Return *plain* so that it opens only beside the same *bound*."""
+        ...
+
+    def open(self, sealed: bytes, bound: bytes) -> bytes:
+        """Return what was sealed.
+
+        Raises:
+            ValueError: It was not sealed so.
+        """
+        ...
 
 
 class States:
@@ -43,8 +53,7 @@ class States:
     """
 
     def __init__(self, key: bytes, *, now: Callable[[], float] = time.time) -> None:
-        derived = HKDF(SHA256(), _KEY, salt=None, info=b"remit request state").derive(key)
-        self._cipher = AESGCM(derived)
+        self._key = key
         self._now = now
 
     def open(self, sealed: bytes, call: AuthorizedCall) -> bytes:
@@ -61,8 +70,8 @@ class States:
             token = value_of(sealed)
             text = token if isinstance(token, str) and token.startswith(_FORM) else ""
             raw = base64.b64decode(text.removeprefix(_FORM), b"-_", validate=True)
-            plain = self._cipher.decrypt(raw[:_NONCE], raw[_NONCE:], _bound(call))
-        except (Malformed, ValueError, InvalidTag) as error:
+            plain = self._cipher.open(raw, _bound(call))
+        except (Malformed, ValueError) as error:
             raise InvalidState("Invalid or expired requestState") from error
         if not 0 <= self._now() - int.from_bytes(plain[:_CLOCK]) <= LIFETIME:
             raise InvalidState("Invalid or expired requestState")
@@ -78,11 +87,17 @@ class States:
             return result
         if parts.get("resultType") != INPUT_REQUIRED or "requestState" not in parts:
             return result
-        nonce = os.urandom(_NONCE)
         plain = int(self._now()).to_bytes(_CLOCK) + parts["requestState"]
-        raw = nonce + self._cipher.encrypt(nonce, plain, _bound(call))
+        raw = self._cipher.seal(plain, _bound(call))
         text = _FORM + base64.urlsafe_b64encode(raw).decode()
         return joined({**parts, "requestState": json_bytes(text)})
+
+    @cached_property
+    def _cipher(self) -> Cipher:
+        # Deferred: it takes 10 MB of cryptography, and few tools ever ask their callers anything.
+        from remit.calls import cipher  # noqa: PLC0415 - see above
+
+        return cipher.Cipher(self._key, b"remit request state")
 
 
 def _bound(authorized: AuthorizedCall) -> bytes:

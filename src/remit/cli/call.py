@@ -5,7 +5,6 @@ from datetime import UTC, datetime
 from typing import Annotated, Any, Final, cast
 
 import typer
-from mcp.shared.inbound import encode_header_value
 
 from remit.app.gateway import open_gateway
 from remit.calls.ids import new_id
@@ -16,6 +15,7 @@ from remit.cli.servers import print_absent, settle
 from remit.cli.subjects import SubjectFlag, ToolArgument, find_subject
 from remit.errors import BadCall, CallDenied, LimitReached
 from remit.model.calls import Call, OutcomeKind
+from remit.model.header_values import encode_header_value
 from remit.settings import Settings
 
 MODERN: Final = "2026-07-28"

@@ -21,9 +21,9 @@ from remit.cli.output import (
     JsonFlag,
     TenantFlag,
     counted,
-    err,
     print_json,
     run,
+    waiting,
 )
 from remit.cli.servers import is_absent
 from remit.errors import DeclarationError, Problem, StartupError, StorageUnavailable
@@ -104,7 +104,7 @@ class _Asked:
 
 
 async def _ask(declaration: Declaration, settings: Settings) -> _Asked:
-    with err.status("connecting to the servers"):
+    with waiting("connecting to the servers"):
         async with open_fleet(
             declaration.servers,
             builtins=builtins_in(settings.config.absolute().parent),

@@ -1,5 +1,8 @@
 """Commands that are imported when they run: one need not wait for what the others need."""
 
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, ClassVar
@@ -27,6 +30,10 @@ class Deferred:
 
     def load(self) -> Any:
         """Import it."""
+        # structlog draws tracebacks with rich where that is there; ours are plain, and rich with
+        # pygments takes 6 MB and 60 ms.
+        with _hidden("rich"):
+            import_module("structlog")
         module, _, name = self.place.partition(":")
         found = getattr(import_module(module), name)
         if isinstance(found, typer.Typer):
@@ -59,3 +66,20 @@ class DeferredCommands(TyperGroup):
         name, stub, rest = super().resolve_command(ctx, args)
         found = next((entry for entry in self.table if entry.name == name), None)
         return name, stub if found is None else found.load(), rest
+
+
+@contextmanager
+def _hidden(name: str) -> Generator[None]:
+    """Let no import find the module *name* meanwhile, unless somebody has imported it before.
+
+    None in `sys.modules` is how Python is told that a module is not to be found.
+    """
+    modules: dict[str, Any] = sys.modules
+    if name in modules:
+        yield
+        return
+    modules[name] = None
+    try:
+        yield
+    finally:
+        del modules[name]

@@ -24,10 +24,10 @@ from remit.cli.output import (
     JsonFlag,
     TenantFlag,
     counted,
-    err,
     print_json,
     print_table,
     run,
+    waiting,
 )
 from remit.cli.remote import KeyFlag, UrlFlag, reach
 from remit.cli.serving import bind
@@ -61,7 +61,7 @@ def doctor(
     something is wrong, 3 when the database cannot be used, 0 with warnings alone.
     """
     if (remote := reach(url, key, tenant)) is not None:
-        with err.status("examining"):
+        with waiting("examining"):
             found: dict[str, Any] = remote.get("/doctor")
     else:
         found = shown(_examined(Settings.read(config, tenant=tenant), port))
@@ -104,7 +104,7 @@ async def _examine(
     def check(offered: Mapping[str, frozenset[str]]) -> Report:
         return checked(loaded, offered) if report is None else report
 
-    with err.status("examining"):
+    with waiting("examining"):
         async with open_fleet(
             at_rest,
             builtins=builtins_in(settings.config.absolute().parent),

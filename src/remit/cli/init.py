@@ -21,12 +21,12 @@ from remit.cli.output import (
     ConfigFlag,
     JsonFlag,
     counted,
-    err,
     exit_status,
     fail,
     print_json,
     print_table,
     run,
+    waiting,
 )
 from remit.errors import DeclarationError, Problem, StartupError
 from remit.model.servers import ServerStatus
@@ -165,7 +165,7 @@ class _Asked:
 
 async def _ask(imported: Imported, folder: Path) -> _Asked:
     declared = {server.name: server.config for server in imported.servers}
-    with err.status("connecting to the servers"):
+    with waiting("connecting to the servers"):
         async with open_fleet(
             declared,
             builtins=builtins_in(folder),

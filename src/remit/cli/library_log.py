@@ -2,10 +2,6 @@
 
 import logging
 
-import structlog
-
-log = structlog.get_logger(__name__)
-
 
 class LibraryLog(logging.Handler):
     """Passes warnings and errors of libraries on; without it, Python prints their bare text."""
@@ -15,6 +11,10 @@ class LibraryLog(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Tell of one line."""
+        # Deferred: a command that only shows its help has no use for it.
+        import structlog  # noqa: PLC0415 - see above
+
+        log = structlog.get_logger(__name__)
         log.log(
             record.levelno,
             "a library says",

@@ -1,17 +1,13 @@
 """`remit`: the command line, one module a command."""
 
 import logging
-import os
 import signal
 import sys
-from importlib.metadata import version
 from types import FrameType
 from typing import Annotated, Final
 
-import structlog
 import typer
 
-from remit.calls.current import add_current
 from remit.cli.deferred import Deferred, DeferredCommands
 from remit.cli.library_log import LibraryLog
 
@@ -139,12 +135,10 @@ app = typer.Typer(
 )
 
 
-LOG_FORMATS: Final = ("json", "text")
-"""What `REMIT_LOG_FORMAT` may say; without it, JSON goes to what is no terminal."""
-
-
 def _show_version(wanted: bool) -> None:
     if wanted:
+        from importlib.metadata import version  # noqa: PLC0415 - 20 ms of every command's start
+
         typer.echo(f"remit {version('remit')}")
         raise typer.Exit
 
@@ -163,29 +157,10 @@ def options(
     del show_version
     # A command that ends says itself what is wrong; a gateway that runs has nothing but its log.
     runs_on = context.invoked_subcommand in {"serve", "stdio", WORKER}
-    _set_up_logging(logging.WARNING if runs_on else logging.ERROR)
+    # Deferred: 40 ms that the help need not wait for.
+    from remit.cli.logs import set_up_logging  # noqa: PLC0415 - see above
 
-
-def _set_up_logging(default: int) -> None:
-    """Log to standard error only: standard output belongs to results and to JSON-RPC."""
-    name = os.environ.get("REMIT_LOG_LEVEL") or os.environ.get("MCP_LOG_LEVEL") or ""
-    level = logging.getLevelNamesMapping().get(name.upper(), default)
-    form = os.environ.get("REMIT_LOG_FORMAT", "")
-    as_json = form == "json" if form in LOG_FORMATS else not sys.stderr.isatty()
-    structlog.configure(
-        processors=[
-            structlog.contextvars.merge_contextvars,
-            add_current,
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.format_exc_info,
-            structlog.processors.JSONRenderer()
-            if as_json
-            else structlog.dev.ConsoleRenderer(colors=False),
-        ],
-        wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
-    )
+    set_up_logging(logging.WARNING if runs_on else logging.ERROR)
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:

@@ -4,13 +4,12 @@ import json
 import shutil
 import sys
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Annotated, NoReturn, TypeVar, cast
 
 import anyio
 import typer
-from rich.cells import cell_len, set_cell_size
-from rich.console import Console
 
 from remit.errors import (
     AuditUnavailable,
@@ -41,7 +40,13 @@ TenantFlag = Annotated[
     typer.Option("--tenant", metavar="TENANT", help="Name or UUID of a tenant; default: default."),
 ]
 
-err = Console(stderr=True, highlight=False)
+
+def waiting(what: str) -> AbstractContextManager[object]:
+    """Show on a terminal's standard error that something takes its time."""
+    # Deferred: rich takes 3 MB, and most commands show nothing of the kind.
+    from rich.console import Console  # noqa: PLC0415 - see above
+
+    return Console(stderr=True, highlight=False).status(what)
 
 
 def print_json(data: object) -> None:
@@ -60,6 +65,9 @@ def print_table(
     if not rows:
         typer.echo(empty)
         return
+    # Deferred, as above.
+    from rich.cells import cell_len, set_cell_size  # noqa: PLC0415 - see above
+
     table = [list(columns), *([_plain(cell) for cell in row] for row in rows)]
     widths = [max(map(cell_len, column)) for column in zip(*table, strict=True)]
     is_narrow = (

@@ -3,14 +3,14 @@
 import typer
 
 from remit.app.gateway import Gateway
-from remit.cli.output import err
+from remit.cli.output import waiting
 from remit.model.declaration import Declaration
 from remit.model.servers import ServerStatus
 
 
 async def settle(gateway: Gateway) -> None:
     """Wait until every server is up or has failed, with a spinner on a terminal."""
-    with err.status("connecting to the servers"):
+    with waiting("connecting to the servers"):
         await gateway.home.fleet.settled()
 
 

@@ -13,7 +13,8 @@ from remit.app.installation import Installation, open_installation
 from remit.cli.output import EXIT_USAGE, ConfigFlag, JsonFlag, fail, print_json, run
 from remit.errors import BadCall, StartupError
 from remit.identity.claims import is_name
-from remit.identity.development import ISSUER, KEY_FILE, make_signing_key, sign_token
+from remit.identity.development import ISSUER, KEY_FILE
+from remit.identity.development_tokens import make_signing_key, sign_token
 from remit.model.principals import DEFAULT_TENANT, UserRole
 from remit.settings import Settings
 

@@ -134,9 +134,25 @@ class Exchange:
             pass
 
     async def respond(
-        self, status: int, body: bytes = b"", *, kind: bytes = JSON, headers: Headers = ()
+        self,
+        status: int,
+        body: bytes = b"",
+        *,
+        rest: Sequence[bytes] = (),
+        kind: bytes = JSON,
+        headers: Headers = (),
     ) -> None:
-        """Send the whole answer."""
+        """Send the whole answer.
+
+        Args:
+            status: HTTP status.
+            body: All that is sent, or what it begins with.
+            rest: What follows, each piece as large as may be.
+            kind: The type of the body.
+            headers: More headers.
+        """
+        if rest:
+            body = b"".join((body, *rest))
         lines = [(b"content-length", b"%d" % len(body)), *headers]
         if body:
             lines.append((b"content-type", kind))

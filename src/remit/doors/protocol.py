@@ -11,7 +11,7 @@ who answers cannot tell them apart.
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final, cast
 
 import anyio
@@ -353,16 +353,24 @@ class WholeExchange(Exchange):
             await anyio.sleep_forever()
 
     async def respond(
-        self, status: int, body: bytes = b"", *, kind: bytes = JSON, headers: Headers = ()
+        self,
+        status: int,
+        body: bytes = b"",
+        *,
+        rest: Sequence[bytes] = (),
+        kind: bytes = JSON,
+        headers: Headers = (),
     ) -> None:
-        """Send the whole answer, in one write."""
+        """Send the whole answer, in one write; *rest* is not copied."""
         lines = self._lines(headers)
         if body:
             lines = b"content-type: %b\r\n%b" % (kind, lines)
         self.started = True
+        size = len(body) + sum(map(len, rest)) if rest else len(body)
         await self._write(
             b"%bcontent-length: %d\r\n%b%b\r\n%b"
-            % (STATUS_LINE[status], len(body), lines, self._last(), body)
+            % (STATUS_LINE[status], size, lines, self._last(), body),
+            rest,
         )
         self._complete()
 
@@ -382,11 +390,15 @@ class WholeExchange(Exchange):
         await self._write(_END)
         self._complete()
 
-    async def _write(self, data: bytes) -> None:
+    async def _write(self, data: bytes, rest: Sequence[bytes] = ()) -> None:
         flow = self._protocol.flow
         if flow.write_paused and not self.disconnected:
             await flow.drain()
-        if not self.disconnected:
+        if self.disconnected:
+            return
+        if rest:
+            self._protocol.transport.writelines((data, *rest))
+        else:
             self._protocol.transport.write(data)
 
     def _lines(self, headers: Headers) -> bytes:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, cast
 
-from remit.identity.tokens import CredentialRefused
+from remit.identity.credentials import CredentialRefused
 
 _NAME: Final = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}"
 _ENDPOINT: Final = re.compile(rf"https?://[^/?#\s]+(?:/[^?#\s]*?)??(/mcp(?:/{_NAME}){{0,2}})")

@@ -11,15 +11,20 @@ import structlog
 
 from remit.errors import Unauthenticated
 from remit.identity.api_keys import KeyText, hash_secret, is_secret, parse_key_text
-from remit.identity.jwt import TenantNames, VerifiedToken
-from remit.identity.tokens import LONGEST_TOKEN, CredentialRefused, looks_like_token
+from remit.identity.credentials import (
+    LONGEST_TOKEN,
+    CredentialRefused,
+    TenantNames,
+    VerifiedToken,
+    looks_like_token,
+)
 from remit.model.agents import Agent
 from remit.model.keys import Key
 from remit.model.principals import Principal, PrincipalKind
 
 log = structlog.get_logger(__name__)
 
-MOST_VERIFIED: Final = 4096
+MOST_VERIFIED: Final = 16_384
 """Verified credentials kept in memory; beyond it the memory starts anew."""
 
 _NOBODY: Final = hash_secret("nobody")
@@ -54,7 +59,10 @@ class UserStore(Protocol):
 class TokenVerifier(Protocol):
     """Verifies JSON Web Tokens."""
 
-    generation: int
+    @property
+    def generation(self) -> int:
+        """Counts changes of issuers and keys."""
+        ...
 
     def look_for_changes(self) -> None:
         """Take up the issuers that are in force now."""

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final, cast
 
-from remit.identity.tokens import CredentialRefused
+from remit.identity.credentials import CredentialRefused
 from remit.model.grants import JwtIssuer
 from remit.model.principals import (
     DEFAULT_TENANT,

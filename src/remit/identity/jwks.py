@@ -22,6 +22,9 @@ from remit.identity.tokens import read_object
 
 log = structlog.get_logger(__name__)
 
+MOST_BYTES: Final = 256 * 1024
+"""Bytes of a JWK set."""
+
 MOST_KEYS: Final = 64
 """Keys of a set that are looked at."""
 

@@ -1,4 +1,4 @@
-"""Reading a JWK set from a URL or a file, bounded in time and size.
+"""Reading a JWK set from a URL, bounded in time and size.
 
 A URL is fetched only as `https`, from an address that is public, and the connection goes to the
 very address that was checked; redirects are not followed. `allow_private_url` opens private
@@ -7,7 +7,6 @@ addresses, and plain `http` on loopback (SSRF).
 
 import ipaddress
 import socket
-from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -15,12 +14,8 @@ import aiohttp
 import anyio
 from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.resolver import ThreadedResolver
-from anyio import to_thread
 
-from remit.identity.jwks import KeysUnavailable
-
-MOST_BYTES: Final = 256 * 1024
-"""Bytes of a JWK set."""
+from remit.identity.jwks import MOST_BYTES, KeysUnavailable
 
 FETCH_TIMEOUT: Final = 5.0
 """Seconds for the whole of one fetch."""
@@ -143,31 +138,6 @@ class UrlKeys:
         if _is_address(parts.hostname or ""):  # aiohttp asks no resolver about those
             checked.check(parts.hostname or "")
         return checked
-
-
-class FileKeys:
-    """A JWK set in a file."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    async def __call__(self) -> bytes:
-        """Return the body.
-
-        Raises:
-            KeysUnavailable: It cannot be read.
-        """
-        try:
-            return await to_thread.run_sync(self._read)
-        except OSError as error:
-            raise KeysUnavailable(error.strerror or "cannot be read") from None
-
-    def _read(self) -> bytes:
-        with self._path.open("rb") as file:
-            body = file.read(MOST_BYTES + 1)
-        if len(body) > MOST_BYTES:
-            raise KeysUnavailable(f"more than {MOST_BYTES} bytes")
-        return body
 
 
 def _is_address(host: str) -> bool:

@@ -6,7 +6,7 @@ The cheap checks come first, so that no network is asked about a token that coul
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final, Protocol
@@ -18,9 +18,10 @@ from joserfc.jwk import Key, OctKey
 from remit.errors import InsufficientScope
 from remit.identity.audiences import endpoints_of, in_tenant
 from remit.identity.claims import principal_from, scopes_of
+from remit.identity.credentials import CredentialRefused, TenantNames, VerifiedToken
 from remit.identity.jwks import REFRESH_EVERY, Keys, KeySource, VerificationKey
-from remit.identity.jwks_fetch import FileKeys, UrlKeys
-from remit.identity.tokens import CredentialRefused, Token, is_signed, read_token
+from remit.identity.jwks_file import FileKeys
+from remit.identity.tokens import Token, is_signed, read_token
 from remit.model.grants import PUBLIC_KEY_ALGORITHMS, SECRET_ALGORITHMS, JwtIssuer
 from remit.model.principals import Principal
 
@@ -52,52 +53,6 @@ class Source(Protocol):
     async def refresh(self) -> None:
         """Drop what was withdrawn."""
         ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VerifiedToken:
-    """A token that was verified.
-
-    Attributes:
-        ends: When it holds no more, the leeway included.
-    """
-
-    principal: Principal
-    ends: datetime
-
-    def holds_at(self, now: datetime) -> bool:
-        """Whether it may be used at *now*."""
-        return now < self.ends
-
-
-class TenantNames(Protocol):
-    """Which tenants there are."""
-
-    def name_of(self, text: str) -> str | None:
-        """Return the name of the tenant whose name or UUID *text* is, or None."""
-        ...
-
-
-class Issuers:
-    """The issuers in force: those that are declared, and our own.
-
-    Gives the same object while nothing changes.
-    """
-
-    def __init__(
-        self, declared: Callable[[], Sequence[JwtIssuer]], own: Sequence[JwtIssuer]
-    ) -> None:
-        self._declared = declared
-        self._own = own
-        self._last: Sequence[JwtIssuer] = ()
-        self._all: Sequence[JwtIssuer] = own
-
-    def __call__(self) -> Sequence[JwtIssuer]:
-        """Return them all."""
-        declared = self._declared()
-        if declared is not self._last:
-            self._last, self._all = declared, (*declared, *self._own)
-        return self._all
 
 
 class _Trusted:
@@ -228,6 +183,9 @@ class JwtVerifier:
         if issuer.jwks_file:
             load, every = FileKeys(self._folder / issuer.jwks_file), FILE_EVERY
         else:
+            # Deferred: aiohttp takes 6 MB, and only a set of keys at a URL needs it.
+            from remit.identity.jwks_fetch import UrlKeys  # noqa: PLC0415 - see above
+
             load = UrlKeys(issuer.jwks_url, allow_private=issuer.allow_private_url)
             every = URL_EVERY
         return KeySource(load, issuer=issuer.issuer, every=every, changed=changed)

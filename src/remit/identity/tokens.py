@@ -9,7 +9,7 @@ import binascii
 import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, NoReturn, cast
+from typing import Any, NoReturn, cast
 
 from joserfc import jws
 from joserfc.errors import JoseError, UnsupportedAlgorithmError
@@ -17,20 +17,8 @@ from joserfc.jwk import Key
 from joserfc.jws import JWSRegistry
 from joserfc.util import urlsafe_b64decode
 
-from remit.errors import Unauthenticated
+from remit.identity.credentials import LONGEST_TOKEN, SEGMENTS, CredentialRefused
 from remit.model.members import members_once
-
-LONGEST_TOKEN: Final = 16 * 1024
-"""Characters beyond which a text is not read as a token."""
-
-_SEGMENTS: Final = 3
-
-
-class CredentialRefused(Unauthenticated):
-    """It does not hold.
-
-    The text is for the debug log: a constant, with nothing of the credential in it.
-    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,11 +47,6 @@ class _Algorithms(JWSRegistry):
         return self.algorithms[name]
 
 
-def looks_like_token(text: str) -> bool:
-    """Whether *text* has the shape of a token: three parts between dots (S2.27)."""
-    return text.count(".") == _SEGMENTS - 1
-
-
 def read_token(text: str) -> Token:
     """Read a token without believing it.
 
@@ -73,7 +56,7 @@ def read_token(text: str) -> Token:
     if len(text) > LONGEST_TOKEN or not text.isascii():
         raise CredentialRefused("too long, or not ASCII")
     segments = text.split(".")
-    if len(segments) != _SEGMENTS or not all(segments):
+    if len(segments) != SEGMENTS or not all(segments):
         raise CredentialRefused("not three parts")
     header, claims = (_object(segment) for segment in segments[:2])
     algorithm, kid = header.get("alg"), header.get("kid")

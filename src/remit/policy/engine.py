@@ -73,14 +73,24 @@ def _decided_by(snapshot: PolicySnapshot, verdict: LayerVerdict) -> Decision:
 
 def roles_that_can(snapshot: PolicySnapshot, tool: ToolId) -> tuple[str, ...]:
     """Return the roles that alone may use *tool*, in the order of the declaration."""
-    return tuple(
-        name
-        for name in snapshot.roles
-        if decide(
-            snapshot,
-            Principal(kind=PrincipalKind.ROLE, name=name, tenant=snapshot.tenant, roles=(name,)),
-            tool,
-        ).allowed
+    return tuple(_able_roles(snapshot, tool))
+
+
+def _able_roles(snapshot: PolicySnapshot, tool: ToolId) -> Iterator[str]:
+    for name, rules in snapshot.roles.items():
+        if not rules.may_reach(tool.server):
+            continue  # whoever asks about every tool asks it of every role
+        role = Principal(kind=PrincipalKind.ROLE, name=name, tenant=snapshot.tenant, roles=(name,))
+        if decide(snapshot, role, tool).allowed:
+            yield name
+
+
+def is_for_somebody(snapshot: PolicySnapshot, tool: ToolId) -> bool:
+    """Whether a role, a user role or an agent type alone may use *tool*."""
+    return (
+        next(_able_roles(snapshot, tool), None) is not None
+        or bool(user_roles_that_can(snapshot, tool))
+        or bool(agent_types_that_can(snapshot, tool))
     )
 
 

@@ -2,7 +2,7 @@
 
 import difflib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from remit.model.contents import Kind, kind_of
@@ -32,6 +32,7 @@ class Finding:
         message: One line, lower case.
         path: Where, as a path into the declaration such as `roles.designer.allow[0]`.
         remedy: What to do about it, one line.
+        server: Whose offer shows it, where one does.
     """
 
     code: str
@@ -39,6 +40,7 @@ class Finding:
     message: str
     path: str
     remedy: str
+    server: str = field(default="", compare=False)
 
 
 def tools_known(

@@ -25,7 +25,7 @@ from remit.model.declaration import Declaration
 from remit.model.principals import DEFAULT_TENANT
 from remit.model.roles import Role
 from remit.model.tools import ToolId
-from remit.policy.engine import agent_types_that_can, roles_that_can, user_roles_that_can
+from remit.policy.engine import is_for_somebody
 from remit.policy.findings import (
     Finding,
     Offered,
@@ -39,7 +39,7 @@ from remit.policy.grants import ROLE
 from remit.policy.lint_layers import layer_findings
 from remit.policy.lint_limits import limit_findings
 from remit.policy.patterns import Pattern
-from remit.policy.snapshot import Domain, PolicySnapshot, compile_snapshot, domain_of
+from remit.policy.snapshot import Domain, compile_snapshot, domain_of
 
 
 def lint(
@@ -170,6 +170,7 @@ def _unknown_tools(role: Role, offered: Offered) -> Iterator[Finding]:
                     remedy=did_you_mean(
                         name, offered[server], "remove it, or map it under 'tool_names'"
                     ),
+                    server=server,
                 )
 
 
@@ -191,6 +192,7 @@ def _idle_patterns(role: Role, declaration: Declaration, offered: Offered) -> It
                     message=f"{key} {text!r} of role {role.name!r} matches no offered tool",
                     path=path,
                     remedy=did_you_mean(text, map(pattern.spell, tools), "correct or remove it"),
+                    server=server or "",
                 )
 
 
@@ -257,7 +259,7 @@ def _granted_to_nobody(declaration: Declaration, offered: Offered) -> Iterator[F
     snapshot = compile_snapshot(declaration, tenant=DEFAULT_TENANT, revision=0)
     for name, server in declaration.servers.items():
         tools = offered.get(name, frozenset[str]()) if server.enabled else frozenset[str]()
-        idle = [tool for tool in sorted(tools) if not _is_granted(snapshot, ToolId(name, tool))]
+        idle = [tool for tool in sorted(tools) if not is_for_somebody(snapshot, ToolId(name, tool))]
         if idle:
             yield Finding(
                 code="granted-to-nobody",
@@ -266,12 +268,5 @@ def _granted_to_nobody(declaration: Declaration, offered: Offered) -> Iterator[F
                 + listed(idle),
                 path=f"mcp_servers.{name}",
                 remedy="grant them to a role, or leave it so",
+                server=name,
             )
-
-
-def _is_granted(snapshot: PolicySnapshot, tool: ToolId) -> bool:
-    return bool(
-        roles_that_can(snapshot, tool)
-        or user_roles_that_can(snapshot, tool)
-        or agent_types_that_can(snapshot, tool)
-    )

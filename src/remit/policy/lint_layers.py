@@ -196,6 +196,7 @@ def pattern_findings(
             message=f"{text!r}, {whose}, matches no tool that is known",
             path=path,
             remedy=did_you_mean(text, map(pattern.spell, tools), "correct or remove it"),
+            server=server or "",
         )
 
 

@@ -20,6 +20,7 @@ class RoleRules:
         allow: What it grants by pattern.
         deny: What it refuses, whatever grants it.
         servers: The servers it names literally, an explicit grant of each (R11).
+        is_open_ended: Whether a pattern of it may fit tools of servers that it does not name.
         explains_denials: Whether a refused caller is told why (R14).
     """
 
@@ -27,7 +28,12 @@ class RoleRules:
     allow: PatternRules
     deny: PatternRules
     servers: Mapping[str, LayerVerdict]
+    is_open_ended: bool
     explains_denials: bool
+
+    def may_reach(self, server: str) -> bool:
+        """Whether any rule of it could allow a tool of *server*; without one none is allowed."""
+        return self.is_open_ended or server in self.servers
 
 
 def compile_role(role: Role) -> RoleRules:
@@ -42,6 +48,10 @@ def compile_role(role: Role) -> RoleRules:
         allow=PatternRules.index(allows),
         deny=PatternRules.index(_deny_rules(role)),
         servers=MappingProxyType(_named_servers(role, allows)),
+        # where server and tool part in `mcp__a__b__c` depends on what servers there are
+        is_open_ended=any(
+            rule.pattern.is_mcp or rule.pattern.literal_server is None for rule in allows
+        ),
         explains_denials=role.denials == "explain",
     )
 

@@ -32,7 +32,7 @@ from remit.policy.toolsets import LOADOUTS, PLACES, Audience, Toolset, compile_t
 MOST_DECISIONS = 16_384
 """How many decisions a snapshot remembers: roles times tools of a large installation."""
 
-MOST_CALLERS = 4_096
+MOST_CALLERS = 16_384
 """How many callers a snapshot remembers, and how many standings."""
 
 DATA = "data"

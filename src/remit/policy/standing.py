@@ -61,3 +61,16 @@ class Standing:
     denies: tuple[GrantList, ...]
     allows: tuple[GrantList, ...]
     own_allows: tuple[GrantList, ...]
+
+    def may_reach(self, server: str) -> bool:
+        """Whether any ceiling could allow a tool of *server*; without one every tool is denied.
+
+        It spares lists the question for each tool of each server that a caller has nothing to do
+        with, and decides nothing.
+        """
+        return (
+            self.bypasses
+            or self.type_rules is not None
+            or self.hats.audience is not None
+            or any(role.may_reach(server) for role in self.roles)
+        )

@@ -14,10 +14,10 @@ from typing import Any, Final, Protocol
 
 import msgspec
 from sqlalchemy import Row, Select, delete, insert, select
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remit.errors import StartupError
 from remit.model.retention import Cut
+from remit.storage.asyncio_engine import AsyncConnection
 from remit.storage.tables import audit_cuts
 
 _encode: Final = msgspec.json.Encoder(order="deterministic").encode

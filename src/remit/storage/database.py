@@ -28,10 +28,10 @@ from sqlalchemy.exc import (
     SQLAlchemyError,
     StatementError,
 )
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from remit.errors import StartupError, StorageUnavailable
+from remit.storage.asyncio_engine import AsyncConnection, AsyncEngine, create_async_engine
 from remit.storage.same_file import SameFile
 from remit.storage.schema import is_current, migrate
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Final, Literal
 
 from sqlalchemy import select, text
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from remit.storage.asyncio_engine import AsyncConnection
 from remit.storage.database import Database
 from remit.storage.dialects import insert
 from remit.storage.notices import CHANNEL

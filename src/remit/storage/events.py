@@ -13,15 +13,16 @@ from sqlalchemy import (
     exists,
     func,
     literal,
+    literal_column,
     or_,
     select,
     type_coerce,
 )
-from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.types import NullType
 
 from remit.errors import BadCall
 from remit.model.events import ADMINISTRATION, ENDS, AuditEvent, AuditQuery, EventKind
+from remit.storage.asyncio_engine import AsyncConnection
 from remit.storage.chain import FIELDS
 from remit.storage.damaged import is_sound, mended
 from remit.storage.tables import StorableText, audit_events
@@ -110,6 +111,8 @@ def _conditions(query: AuditQuery) -> Sequence[ColumnElement[bool]]:
         for name in ("principal", "server", "tool", "decision", "outcome", "code")
         if (value := getattr(query, name)) is not None
     ]
+    if query.code:
+        conditions.append(columns.code != literal_column("''"))  # else no index of codes fits
     if query.role is not None:
         conditions.append(_has_role(query.role))
     if query.since is not None:

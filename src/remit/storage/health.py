@@ -7,10 +7,10 @@ from typing import Final
 
 import anyio
 from sqlalchemy import func, select, text
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remit.errors import StartupError, StorageUnavailable
 from remit.model.health import DatabaseHealth
+from remit.storage.asyncio_engine import AsyncConnection
 from remit.storage.database import database_file, open_as_it_is
 from remit.storage.journal import SUFFIX
 from remit.storage.schema import is_current

@@ -14,10 +14,10 @@ from typing import Any, Final
 
 import anyio
 from sqlalchemy import text
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remit.errors import StorageUnavailable
 from remit.model.limits import Allowance, Shortage
+from remit.storage.asyncio_engine import AsyncConnection
 from remit.storage.database import Database
 
 PRUNE_EVERY: Final = 600.0

@@ -10,8 +10,8 @@ import anyio
 import structlog
 from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from remit.storage.asyncio_engine import AsyncConnection
 from remit.storage.database import Database
 
 log = structlog.get_logger(__name__)

@@ -10,10 +10,10 @@ from typing import Final
 
 import anyio
 from sqlalchemy import delete, select
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remit.errors import Conflict
 from remit.model.retention import Cut, Retention
+from remit.storage.asyncio_engine import AsyncConnection
 from remit.storage.chain import Head, chained_rows, fits, heads_of
 from remit.storage.cuts import CutWords, ForgedCut, SignedCut, Signer, last_cuts, save_cut
 from remit.storage.database import Database

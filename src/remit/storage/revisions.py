@@ -11,11 +11,11 @@ from typing import Any, Final, cast
 
 from sqlalchemy import Row, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remit.errors import Conflict, NotFound, Outdated, StorageUnavailable
 from remit.model.principals import DEFAULT_TENANT
 from remit.model.revisions import Revision
+from remit.storage.asyncio_engine import AsyncConnection
 from remit.storage.database import Database
 from remit.storage.epochs import bump
 from remit.storage.tables import agent_mcp_tools, revisions

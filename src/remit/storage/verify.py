@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from sqlalchemy import Row, select
-from sqlalchemy.ext.asyncio import AsyncConnection
 
+from remit.storage.asyncio_engine import AsyncConnection
 from remit.storage.chain import (
     PAGE,
     Break,

@@ -16,11 +16,11 @@ from typing import Any
 import anyio
 import httpx2
 from anyio.from_thread import start_blocking_portal
-from mcp.shared.inbound import encode_header_value
 
 from remit.admin.keys import make_key
 from remit.app.installation import open_installation
 from remit.cli.serving import bind
+from remit.model.header_values import encode_header_value
 from remit.model.principals import DEFAULT_TENANT
 from remit.settings import Settings
 from remit.testing.upstream import fixture_server_config

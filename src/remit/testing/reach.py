@@ -12,7 +12,8 @@ import anyio
 import httpx2
 
 from remit.admin.keys import make_key
-from remit.identity.development import KEY_FILE, make_signing_key, sign_token
+from remit.identity.development import KEY_FILE
+from remit.identity.development_tokens import make_signing_key, sign_token
 from remit.model.agents import Agent
 from remit.model.principals import DEFAULT_TENANT, AgentType
 from remit.model.roles import Role

@@ -5,7 +5,6 @@ from contextlib import asynccontextmanager
 from typing import cast
 
 import structlog
-from mcp_types.version import LATEST_MODERN_VERSION
 
 from remit.errors import (
     RemitError,
@@ -13,6 +12,7 @@ from remit.errors import (
     UpstreamProtocolError,
     UpstreamUnavailable,
 )
+from remit.model.protocol import LATEST_MODERN_VERSION
 from remit.upstreams.era import Era
 from remit.upstreams.session import BuiltinServer, Session, Setup, ToolCall
 from remit.upstreams.wire import json_bytes, value_of

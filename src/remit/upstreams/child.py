@@ -41,6 +41,8 @@ class Child(asyncio.SubprocessProtocol):
         self._lines = Lines(config.max_message)
         self._unread = deque[bytes | TooLong]()
         self._is_paused = False
+        self._unwritten: list[bytes] = []
+        self._unwritten_size = 0
         self._transcript = transcript
         self._on_line: Callable[[bytes | TooLong], None] | None = None
         self._on_end: Callable[[str], None] | None = None
@@ -143,22 +145,37 @@ class Child(asyncio.SubprocessProtocol):
     def write(self, frame: bytes) -> bool:
         """Send one line; return False when the child is ending, of which `on_end` will tell.
 
+        Lines of one turn of the event loop leave together: a pipe costs as much for many as for
+        one.
+
         Raises:
             UpstreamUnavailable: The child lives and takes nothing any more; nothing was sent.
         """
         if self._stdin.is_closing():
             return False
-        if self._stdin.get_write_buffer_size() > self._config.max_message:
+        unread = self._stdin.get_write_buffer_size() + self._unwritten_size
+        if unread > self._config.max_message:
             raise UpstreamUnavailable("is not reading what it is sent", transient=True)
         # In JSON a raw line break is space between tokens, never part of a text; here it would end
         # the message in the middle.
-        self._stdin.write(frame.replace(b"\n", b" ").replace(b"\r", b" ") + b"\n")
+        if b"\n" in frame or b"\r" in frame:
+            frame = frame.replace(b"\n", b" ").replace(b"\r", b" ")
+        if not self._unwritten:
+            asyncio.get_running_loop().call_soon(self._write_out)
+        self._unwritten += (frame, b"\n")
+        self._unwritten_size += len(frame) + 1
         return True
+
+    def _write_out(self) -> None:
+        lines, self._unwritten, self._unwritten_size = self._unwritten, [], 0
+        if lines and not self._stdin.is_closing():
+            self._stdin.write(b"".join(lines))
 
     async def stop(self) -> None:
         """End the process and its group, and reap it; cannot be cancelled, and is bounded."""
         self._is_stopping = True
         self._unread.clear()
+        self._write_out()  # that a call was cancelled, perhaps
         with anyio.CancelScope(shield=True):
             self._stdin.close()
             self._signal(signal.SIGTERM)

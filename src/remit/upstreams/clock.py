@@ -4,8 +4,6 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Final
 
-import aiohttp
-
 from remit.upstreams.http import USER_AGENT
 from remit.upstreams.trust import Trust
 
@@ -19,6 +17,9 @@ async def clock_skew(url: str, trust: Trust) -> float | None:
     No credential is sent, and whatever the answer is, it has a date. The date has whole seconds,
     so less than two mean nothing.
     """
+    # Deferred: a gateway that nobody examines has no use for it.
+    import aiohttp  # noqa: PLC0415 - see above
+
     timeout = aiohttp.ClientTimeout(total=PATIENCE)
     connector = aiohttp.TCPConnector(ssl=trust.context)
     try:

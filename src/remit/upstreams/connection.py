@@ -20,7 +20,6 @@ from remit.errors import UpstreamUnavailable
 from remit.model.servers import Transport
 from remit.upstreams.builtin import open_builtin
 from remit.upstreams.session import Session, Setup
-from remit.upstreams.sse import open_sse
 from remit.upstreams.stdio import open_stdio
 from remit.upstreams.streamable import open_http
 
@@ -100,6 +99,9 @@ def _open_session(setup: Setup) -> AbstractAsyncContextManager[Session]:
         case Transport.HTTP:
             return open_http(setup)
         case Transport.SSE:
+            # Deferred: the one transport on aiohttp, which takes 6 MB, and the rarest.
+            from remit.upstreams.sse import open_sse  # noqa: PLC0415 - see above
+
             return open_sse(setup)
         case Transport.BUILTIN:
             return open_builtin(setup)

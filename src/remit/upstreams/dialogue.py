@@ -9,9 +9,8 @@ stands still while somebody is asked
 from collections.abc import Callable
 from typing import Final
 
-from mcp_types import LOG_LEVEL_META_KEY, METHOD_NOT_FOUND
-
 from remit.model.conversation import LEVELS, Answering, Conversation
+from remit.model.protocol import LOG_LEVEL_META_KEY, METHOD_NOT_FOUND
 from remit.upstreams.deadline import PausableDeadline
 from remit.upstreams.era import Era
 from remit.upstreams.wire import (

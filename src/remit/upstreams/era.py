@@ -9,16 +9,17 @@ from functools import lru_cache
 from importlib.metadata import version as version_of
 from typing import Self, cast
 
-from mcp_types import CLIENT_CAPABILITIES_META_KEY, CLIENT_INFO_META_KEY, PROTOCOL_VERSION_META_KEY
-from mcp_types.version import (
+from remit.errors import UpstreamError, UpstreamProtocolError
+from remit.model.conversation import Abilities
+from remit.model.protocol import (
+    CLIENT_CAPABILITIES_META_KEY,
+    CLIENT_INFO_META_KEY,
     HANDSHAKE_PROTOCOL_VERSIONS,
     LATEST_HANDSHAKE_VERSION,
     LATEST_MODERN_VERSION,
     MODERN_PROTOCOL_VERSIONS,
+    PROTOCOL_VERSION_META_KEY,
 )
-
-from remit.errors import UpstreamError, UpstreamProtocolError
-from remit.model.conversation import Abilities
 from remit.upstreams.wire import Malformed, joined, json_bytes, members, value_of
 
 CLIENT_INFO = json_bytes({"name": "remit", "version": version_of("remit")})

@@ -12,11 +12,13 @@
 import asyncio
 from typing import cast
 
-from mcp_types import UNSUPPORTED_PROTOCOL_VERSION
-from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
-
 from remit.errors import UpstreamError, UpstreamProtocolError
 from remit.model.conversation import Abilities
+from remit.model.protocol import (
+    HANDSHAKE_PROTOCOL_VERSIONS,
+    MODERN_PROTOCOL_VERSIONS,
+    UNSUPPORTED_PROTOCOL_VERSION,
+)
 from remit.upstreams.channel import Channel, error_code
 from remit.upstreams.era import Era, announces_changes, initialize_parts, is_modern_answer
 from remit.upstreams.watching import LISTEN

@@ -1,8 +1,7 @@
 """Reading a server's whole list of tools, or of anything else, page by page (R32)."""
 
-from mcp_types import METHOD_NOT_FOUND
-
 from remit.errors import UpstreamError, UpstreamProtocolError
+from remit.model.protocol import METHOD_NOT_FOUND
 from remit.upstreams.channel import error_code
 from remit.upstreams.session import Session
 from remit.upstreams.wire import Malformed, elements, members, value_of

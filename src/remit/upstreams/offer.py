@@ -9,14 +9,9 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import cast
 
-from mcp.shared.inbound import (
-    find_invalid_x_mcp_header,
-    mcp_param_headers,
-    x_mcp_header_map,
-)
-
 from remit.errors import UpstreamError, UpstreamUnavailable
 from remit.model.contents import Contents, Kind, kind_of, own_name
+from remit.model.param_headers import find_invalid_x_mcp_header, mcp_param_headers, x_mcp_header_map
 from remit.model.servers import ServerConfig
 from remit.model.tools import Hints, Tool, ToolId
 from remit.upstreams.contents import in_own_words

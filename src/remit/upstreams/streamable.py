@@ -13,17 +13,19 @@ from http import HTTPStatus
 from typing import Final
 
 import anyio
-from mcp.shared.inbound import (
-    MCP_METHOD_HEADER,
-    MCP_NAME_HEADER,
-    MCP_PROTOCOL_VERSION_HEADER,
-    NAME_BEARING_METHODS,
-    encode_header_value,
-)
-from mcp_types import HEADER_MISMATCH, METHOD_NOT_FOUND, MISSING_REQUIRED_CLIENT_CAPABILITY
 
 from remit.errors import UpstreamError, UpstreamProtocolError, UpstreamUnavailable
 from remit.model.conversation import Abilities
+from remit.model.header_values import encode_header_value
+from remit.model.protocol import (
+    HEADER_MISMATCH,
+    MCP_METHOD_HEADER,
+    MCP_NAME_HEADER,
+    MCP_PROTOCOL_VERSION_HEADER,
+    METHOD_NOT_FOUND,
+    MISSING_REQUIRED_CLIENT_CAPABILITY,
+    NAME_BEARING_METHODS,
+)
 from remit.upstreams.background import open_background
 from remit.upstreams.channel import call_params, cursor_part, error_code
 from remit.upstreams.dialogue import Dialogue

@@ -12,14 +12,21 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """One response.
 
     Attributes:
-        body: The whole JSON-RPC message.
+        body: The JSON-RPC message, or its beginning.
+        rest: What follows it: a list that is large and kept is sent as it is, never copied.
         code: Its error code; 0 for a result.
         negotiated: The protocol revision that an `initialize` settled on, or empty.
     """
 
     body: bytes
+    rest: tuple[bytes, ...] = ()
     code: int = 0
     negotiated: str = ""
+
+    @property
+    def whole(self) -> bytes:
+        """The whole message in one piece."""
+        return b"".join((self.body, *self.rest)) if self.rest else self.body
 
     def __repr__(self) -> str:
         """Name the answer without its body."""

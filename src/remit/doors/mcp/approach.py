@@ -5,20 +5,19 @@ from collections.abc import Mapping
 from typing import Final
 
 import msgspec
-from mcp.shared.inbound import (
-    MCP_METHOD_HEADER,
-    MCP_NAME_HEADER,
-    MCP_PARAM_HEADER_PREFIX,
-    MCP_PROTOCOL_VERSION_HEADER,
-    find_duplicated_routing_header,
-)
-from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from remit.doors.asgi import JSON, HttpRefusal
 from remit.doors.credentials import credential_of
 from remit.doors.head import Head
 from remit.doors.mcp.inbound import Routing
 from remit.doors.mcp.sse import KIND as EVENTS
+from remit.model.protocol import (
+    HANDSHAKE_PROTOCOL_VERSIONS,
+    MCP_METHOD_HEADER,
+    MCP_NAME_HEADER,
+    MCP_PARAM_HEADER_PREFIX,
+    MCP_PROTOCOL_VERSION_HEADER,
+)
 from remit.model.traces import TRACEPARENT
 
 PREFIX: Final = "/mcp"
@@ -106,9 +105,8 @@ def accepted(head: Head) -> Accepted:
 
 
 def _doubled(head: Head) -> str:
-    routing = find_duplicated_routing_header(
-        (name.decode("latin-1"), value.decode("latin-1")) for name, value in head.lines
-    )
+    """Name a header that is there twice: who reads the first would not agree with us."""
+    routing = next((name for name in _ROUTING if name.encode() in head.repeated), "")
     mirrored = (name for name in head.repeated if name.startswith(_PARAM_PREFIX))
     return routing or next((name.decode("latin-1") for name in mirrored), "")
 

@@ -8,7 +8,6 @@ from contextlib import suppress
 from datetime import datetime
 
 import anyio
-from mcp_types import INVALID_PARAMS
 
 from remit.calls.ids import new_id
 from remit.calls.item_listing import ItemListing, Listed
@@ -22,6 +21,7 @@ from remit.doors.mcp.subscriptions import Inbox, Subscriptions
 from remit.errors import RemitError
 from remit.model.calls import Call
 from remit.model.contents import Kind
+from remit.model.protocol import INVALID_PARAMS
 from remit.upstreams.wire import Malformed, joined, members
 
 _REFERENCES: Mapping[str, tuple[Kind, str]] = {
@@ -116,7 +116,7 @@ class Contents:
             if message.param("cursor") is not None:
                 return _invalid("unknown cursor")
             entries = self._items.list_json(which, caller.principal, caller.scope)
-            return self._results.listed(which.value, entries, modern=caller.modern)
+            return self._results.listed(message.id, which.value, entries, modern=caller.modern)
 
         return listing
 

@@ -11,11 +11,11 @@ from typing import Final, Protocol
 
 import anyio
 import msgspec
-from mcp_types import LOG_LEVEL_META_KEY
 
 from remit.doors.mcp.envelope import Message, decoded
 from remit.doors.mcp.questions import Questions
 from remit.model.conversation import LEVELS, Abilities, Answering
+from remit.model.protocol import LOG_LEVEL_META_KEY
 from remit.upstreams.dialogue import refusal
 from remit.upstreams.wire import Malformed, members
 

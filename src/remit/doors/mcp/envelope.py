@@ -6,8 +6,13 @@ from dataclasses import dataclass
 from typing import Final
 
 import msgspec
-from mcp_types import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR, PROTOCOL_VERSION_META_KEY
 
+from remit.model.protocol import (
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    PROTOCOL_VERSION_META_KEY,
+)
 from remit.upstreams.wire import Malformed, json_bytes, members, value_of
 
 NULL: Final = b"null"

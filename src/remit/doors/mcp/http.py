@@ -13,8 +13,6 @@ from typing import Final
 
 import anyio
 import structlog
-from mcp.shared.inbound import ERROR_CODE_HTTP_STATUS
-from mcp_types import INTERNAL_ERROR
 
 from remit.doors.asgi import ClientGone, Exchange, HttpRefusal
 from remit.doors.credentials import Authenticate, NotAdmitted, principal_of
@@ -31,6 +29,7 @@ from remit.doors.mcp.unfinished import Unfinished
 from remit.doors.oauth import ProtectedResources
 from remit.doors.refusals import Refusals
 from remit.errors import StorageUnavailable
+from remit.model.protocol import ERROR_CODE_HTTP_STATUS, INTERNAL_ERROR
 
 log = structlog.get_logger(__name__)
 

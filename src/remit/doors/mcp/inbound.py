@@ -1,19 +1,30 @@
-"""The protocol library's rules for requests of 2026-07-28, asked with our messages."""
+"""The rules for the envelopes of requests of 2026-07-28, asked with our messages.
 
+MCP 2026-07-28, basic, "Per-request protocol fields", and basic/transports, "Header Validation".
+"""
+
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final, cast
 
 import msgspec
-from mcp.shared.inbound import (
-    NAME_BEARING_METHODS,
-    InboundLadderRejection,
-    InboundModernRoute,
-    classify_inbound_request,
-)
 
 from remit.doors.mcp.caller import Caller
 from remit.doors.mcp.envelope import Fault, Message, decoded
+from remit.model.header_values import decode_header_value
 from remit.model.principals import Principal
+from remit.model.protocol import (
+    CLIENT_CAPABILITIES_META_KEY,
+    HEADER_MISMATCH,
+    INVALID_PARAMS,
+    MCP_METHOD_HEADER,
+    MCP_NAME_HEADER,
+    MCP_PROTOCOL_VERSION_HEADER,
+    MODERN_PROTOCOL_VERSIONS,
+    NAME_BEARING_METHODS,
+    PROTOCOL_VERSION_META_KEY,
+    UNSUPPORTED_PROTOCOL_VERSION,
+)
 
 LONGEST_REMEMBERED: Final = 2048
 """Bytes of an envelope with its headers whose verdict is remembered, at most."""
@@ -36,9 +47,6 @@ class Routing(msgspec.Struct, frozen=True):
         return Routing(lines, sum(len(value) for _, value in lines))
 
 
-Verdict = InboundModernRoute | InboundLadderRejection
-
-
 def modern_caller(
     message: Message,
     principal: Principal,
@@ -54,21 +62,25 @@ def modern_caller(
         routing: The routing headers that are there, or None where the transport has none.
     """
     verdict = _verdict(message, routing)
-    if isinstance(verdict, InboundModernRoute):
-        return Caller(
-            principal=principal, scope=scope, version=verdict.protocol_version, modern=True
-        )
-    return fault_of(verdict)
+    if isinstance(verdict, Fault):
+        return verdict
+    return Caller(principal=principal, scope=scope, version=verdict, modern=True)
 
 
-def fault_of(rejection: InboundLadderRejection) -> Fault:
-    """Return the library's verdict as the fault to answer with."""
-    data = b"" if rejection.data is None else msgspec.json.encode(rejection.data)
-    return Fault(code=rejection.code, message=rejection.message, data=data)
+def unsupported_version(version: str) -> Fault | None:
+    """Return what to answer to a version that is not served, or None for one that is."""
+    if version in MODERN_PROTOCOL_VERSIONS:
+        return None
+    data = {"supported": MODERN_PROTOCOL_VERSIONS, "requested": version}
+    return Fault(
+        code=UNSUPPORTED_PROTOCOL_VERSION,
+        message="Unsupported protocol version",
+        data=msgspec.json.encode(data),
+    )
 
 
-def _verdict(message: Message, routing: Routing | None) -> Verdict:
-    """Return the library's verdict; the few envelopes that a client sends are judged once each."""
+def _verdict(message: Message, routing: Routing | None) -> str | Fault:
+    """Return version or fault; the few envelopes that a client sends are judged once each."""
     meta = message.meta
     named = message.param(NAME_BEARING_METHODS.get(message.method, "")) or b""
     size = len(meta) + len(named) + (0 if routing is None else routing.size)
@@ -82,9 +94,67 @@ def _judge(
     meta: bytes,
     named: bytes,
     lines: tuple[tuple[str, str], ...] | None,
-) -> Verdict:
+) -> str | Fault:
     raw = {"_meta": meta, NAME_BEARING_METHODS.get(method, ""): named}
     found = {name: decoded(text) for name, text in raw.items() if text}
     params = {name: value for name, value in found.items() if value is not None}
     headers = None if lines is None else dict(lines)
-    return classify_inbound_request({"method": method, "params": params}, headers=headers)
+    return judge_envelope(method, params, headers)
+
+
+def judge_envelope(
+    method: str, params: Mapping[str, object], headers: Mapping[str, str] | None
+) -> str | Fault:
+    """Return the version that a request of the modern era speaks, or the first fault there is.
+
+    Who contradicts himself is told so before he is told that his version is not served.
+
+    Args:
+        method: Of the request.
+        params: Of the request; nothing but `_meta` and what `Mcp-Name` mirrors is looked at.
+        headers: By lower-case name, or None where the transport has none.
+    """
+    meta = params.get("_meta")
+    if not isinstance(meta, dict):
+        required = f"{PROTOCOL_VERSION_META_KEY!r} and {CLIENT_CAPABILITIES_META_KEY!r}"
+        return _invalid(
+            f"params._meta must be an object carrying the required {required} envelope keys"
+        )
+    envelope = cast("dict[str, Any]", meta)
+    required = (PROTOCOL_VERSION_META_KEY, CLIENT_CAPABILITIES_META_KEY)
+    missing = [key for key in required if key not in envelope]
+    if missing:
+        return _invalid(
+            f"params._meta is missing the required envelope key(s): {', '.join(missing)}"
+        )
+    version = envelope[PROTOCOL_VERSION_META_KEY]
+    mismatch = "" if headers is None else _mismatch(method, params, version, headers)
+    if mismatch:
+        return Fault(code=HEADER_MISMATCH, message=mismatch)
+    if not isinstance(version, str):  # no version to negotiate: clients fall back from this one
+        return _invalid("the protocol-version envelope value must be a string")
+    return unsupported_version(version) or version
+
+
+def _mismatch(
+    method: str, params: Mapping[str, object], version: object, headers: Mapping[str, str]
+) -> str:
+    """Say which routing header says something else than the body, or nothing."""
+    said = headers.get(MCP_PROTOCOL_VERSION_HEADER)
+    if said is None or said != version:  # null in the body is not the same as no header
+        return (
+            f"{MCP_PROTOCOL_VERSION_HEADER} header does not match"
+            " the request envelope's protocol version"
+        )
+    if headers.get(MCP_METHOD_HEADER) != method:
+        return f"{MCP_METHOD_HEADER} header does not match the request body's method"
+    key = NAME_BEARING_METHODS.get(method, "")
+    named = params.get(key)
+    said = headers.get(MCP_NAME_HEADER)
+    if named is not None and (said is None or decode_header_value(said) != named):
+        return f"{MCP_NAME_HEADER} header does not match the request body's {key!r} parameter"
+    return ""
+
+
+def _invalid(message: str) -> Fault:
+    return Fault(code=INVALID_PARAMS, message=message)

@@ -4,9 +4,6 @@ from functools import partial
 from typing import Final
 
 import msgspec
-from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
-from mcp_types import DEFAULT_NEGOTIATED_VERSION
-from mcp_types.methods import INPUT_REQUIRED_METHODS
 
 from remit.doors.asgi import HttpRefusal
 from remit.doors.mcp.answers import Answer, Stream, error_answer
@@ -22,6 +19,11 @@ from remit.doors.mcp.siblings import Word
 from remit.doors.mcp.sse import Speech, respond_stream
 from remit.doors.mcp.unfinished import Unfinished
 from remit.model.conversation import Abilities
+from remit.model.protocol import (
+    DEFAULT_NEGOTIATED_VERSION,
+    INPUT_REQUIRED_METHODS,
+    MCP_PROTOCOL_VERSION_HEADER,
+)
 
 SESSION_HEADER: Final = b"mcp-session-id"
 
@@ -89,7 +91,7 @@ class LegacyEra:
             )
         finally:
             telling.close()
-        if isinstance(answer, Answer) and not await speech.finish(answer.body):
+        if isinstance(answer, Answer) and not await speech.finish(answer.whole):
             await request.respond(answer)
 
     async def get(self, request: Request) -> None:

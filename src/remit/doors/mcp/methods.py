@@ -5,15 +5,16 @@ from dataclasses import dataclass
 from typing import Final
 
 import msgspec
-from mcp_types import SERVER_INFO_META_KEY
-from mcp_types.version import (
+
+from remit.doors.mcp.answers import Answer
+from remit.doors.mcp.changes import Topic
+from remit.doors.mcp.envelope import Message, decoded
+from remit.model.protocol import (
     HANDSHAKE_PROTOCOL_VERSIONS,
     LATEST_HANDSHAKE_VERSION,
     MODERN_PROTOCOL_VERSIONS,
+    SERVER_INFO_META_KEY,
 )
-
-from remit.doors.mcp.changes import Topic
-from remit.doors.mcp.envelope import Message, decoded
 
 TTL_MS: Final = 2000
 """How long a client may keep a list, in milliseconds; a change shows within 2 seconds (R17)."""
@@ -50,7 +51,7 @@ class OwnResults:
             "resultType": "complete",
             "_meta": self.meta,
         }
-        self._list_tail = b"," + msgspec.json.encode(self._cacheable)[1:]
+        self._list_tail = b"," + msgspec.json.encode(self._cacheable)[1:] + b"}"
 
     def discover(self, instructions: str, also: Mapping[str, object]) -> bytes:
         """Return the result of `server/discover`; it differs by caller, so it is private.
@@ -79,9 +80,19 @@ class OwnResults:
             | _instructions(instructions)
         )
 
-    def listed(self, member: str, entries: bytes, *, modern: bool) -> bytes:
-        """Return the result of a list around the raw array *entries*, all on one page."""
-        return b'{"%b":%b' % (member.encode(), entries) + (self._list_tail if modern else b"}")
+    def listed(self, message_id: bytes, member: str, entries: bytes, *, modern: bool) -> Answer:
+        """Return the answer whose result is a list, all on one page.
+
+        Args:
+            message_id: Raw JSON.
+            member: What the list is called in the result.
+            entries: The raw array, which may be large and is not copied.
+            modern: Whether its client knows how long it may keep a list.
+        """
+        return Answer(
+            body=b'{"jsonrpc":"2.0","id":%b,"result":{"%b":' % (message_id, member.encode()),
+            rest=(entries, self._list_tail if modern else b"}}"),
+        )
 
 
 def negotiated_version(initialize: Message) -> str | None:

@@ -3,15 +3,14 @@
 from collections.abc import Mapping
 from typing import Any, Final, cast
 
-from mcp.shared.inbound import X_MCP_HEADER_KEY, validate_mcp_param_headers
-
 from remit.calls.directory import CatalogueSource, Directory
 from remit.calls.listing import Listing
 from remit.doors.asgi import Exchange
 from remit.doors.mcp.caller import Caller
 from remit.doors.mcp.envelope import Fault, Message, decoded
-from remit.doors.mcp.inbound import fault_of
+from remit.model.param_headers import find_disagreement
 from remit.model.principals import Principal
+from remit.model.protocol import HEADER_MISMATCH, X_MCP_HEADER_KEY
 from remit.model.tools import Tool, ToolId
 from remit.upstreams.catalogue import Catalogue
 
@@ -56,10 +55,8 @@ class MirroredArguments:
             key.decode("latin-1"): value.decode("latin-1")
             for key, value in exchange.headers.items()
         }
-        rejection = validate_mcp_param_headers(
-            annotated[tool], cast("dict[str, Any]", arguments), headers
-        )
-        return None if rejection is None else fault_of(rejection)
+        how = find_disagreement(annotated[tool], cast("dict[str, Any]", arguments), headers)
+        return None if how is None else Fault(code=HEADER_MISMATCH, message=how)
 
     def _is_any_annotated(self) -> bool:
         """Whether any tool on offer asks for such headers; few do."""

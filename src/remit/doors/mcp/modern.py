@@ -1,13 +1,6 @@
 """The era of 2026-07-28 over HTTP: every request stands alone, headers and body agree."""
 
 import msgspec
-from mcp.shared.inbound import (
-    ERROR_CODE_HTTP_STATUS,
-    MCP_PROTOCOL_VERSION_HEADER,
-    unsupported_protocol_version_rejection,
-)
-from mcp_types import HEADER_MISMATCH, INVALID_REQUEST
-from mcp_types.methods import INPUT_REQUIRED_METHODS
 
 from remit.doors.asgi import HttpRefusal
 from remit.doors.mcp.answers import Answer, Stream, error_answer
@@ -15,11 +8,18 @@ from remit.doors.mcp.caller import Caller
 from remit.doors.mcp.conversation import Telling, Wishes
 from remit.doors.mcp.disconnects import Disconnects
 from remit.doors.mcp.envelope import NULL, Fault, Message
-from remit.doors.mcp.inbound import fault_of, modern_caller
+from remit.doors.mcp.inbound import modern_caller, unsupported_version
 from remit.doors.mcp.mirrored import MirroredArguments
 from remit.doors.mcp.protocol import McpDoor
 from remit.doors.mcp.requests import Request
 from remit.doors.mcp.sse import Speech, respond_stream
+from remit.model.protocol import (
+    ERROR_CODE_HTTP_STATUS,
+    HEADER_MISMATCH,
+    INPUT_REQUIRED_METHODS,
+    INVALID_REQUEST,
+    MCP_PROTOCOL_VERSION_HEADER,
+)
 
 
 class ModernEra:
@@ -70,7 +70,7 @@ class ModernEra:
             answer = await self._door.answer(
                 message, msgspec.structs.replace(caller, conversation=telling)
             )
-        if isinstance(answer, Answer) and not await speech.finish(answer.body):
+        if isinstance(answer, Answer) and not await speech.finish(answer.whole):
             await request.respond(answer, status=ERROR_CODE_HTTP_STATUS.get(answer.code, 200))
 
     def _caller(self, request: Request, message: Message) -> Caller | Fault:
@@ -91,11 +91,11 @@ class ModernEra:
     async def _acknowledge(self, request: Request, message: Message) -> None:
         # The modern era has no notifications from clients over HTTP; those that come are dropped.
         version = request.exchange.text(MCP_PROTOCOL_VERSION_HEADER.encode()) or ""
-        unsupported = unsupported_protocol_version_rejection(version)
+        unsupported = unsupported_version(version)
         if unsupported is None:
             await request.accept()
         else:
-            await self._refuse(request, message, fault_of(unsupported))
+            await self._refuse(request, message, unsupported)
 
     async def _refuse(self, request: Request, message: Message, fault: Fault) -> None:
         answer = error_answer(message.id or NULL, fault)

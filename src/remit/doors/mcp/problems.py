@@ -12,16 +12,6 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 import msgspec
-from mcp_types import (
-    HEADER_MISMATCH,
-    INTERNAL_ERROR,
-    INVALID_PARAMS,
-    INVALID_REQUEST,
-    METHOD_NOT_FOUND,
-    PARSE_ERROR,
-    UNSUPPORTED_PROTOCOL_VERSION,
-    URL_ELICITATION_REQUIRED,
-)
 
 from remit.doors.mcp.envelope import Fault, decoded
 from remit.errors import (
@@ -36,6 +26,16 @@ from remit.errors import (
 )
 from remit.model.contents import Kind
 from remit.model.principals import Principal
+from remit.model.protocol import (
+    HEADER_MISMATCH,
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    PARSE_ERROR,
+    UNSUPPORTED_PROTOCOL_VERSION,
+    URL_ELICITATION_REQUIRED,
+)
 from remit.upstreams.wire import Malformed, members
 
 UNKNOWN: Final[Mapping[Kind, str]] = {

@@ -9,11 +9,6 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 
 import structlog
-from mcp_types import (
-    INTERNAL_ERROR,
-    INVALID_PARAMS,
-    METHOD_NOT_FOUND,
-)
 
 from remit.calls.current import begin
 from remit.calls.ids import new_id
@@ -41,6 +36,7 @@ from remit.errors import RemitError
 from remit.model.calls import Call
 from remit.model.conversation import LEVELS
 from remit.model.principals import Principal
+from remit.model.protocol import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND
 from remit.upstreams.session import SUBSCRIPTION_ID
 
 log = structlog.get_logger(__name__)
@@ -154,7 +150,7 @@ class McpDoor:
         if message.param("cursor") is not None:
             return Fault(code=INVALID_PARAMS, message="Invalid params: unknown cursor")
         listed = self._listing.tools_json(caller.principal, caller.scope, legacy=not caller.modern)
-        return self._results.listed("tools", listed, modern=caller.modern)
+        return self._results.listed(message.id, "tools", listed, modern=caller.modern)
 
     async def _discover(self, _: Message, caller: Caller, __: str) -> Reply:
         return self._results.discover(*self._about(caller))

@@ -3,7 +3,6 @@
 from typing import Final
 
 import msgspec
-from mcp_types import INVALID_REQUEST
 
 from remit.doors.asgi import Exchange, HttpRefusal
 from remit.doors.credentials import Authenticate, admitted
@@ -13,6 +12,7 @@ from remit.doors.mcp.approach import Accepted, Approach
 from remit.doors.mcp.envelope import NULL, Fault
 from remit.doors.mcp.sse import respond_once
 from remit.model.principals import Principal
+from remit.model.protocol import INVALID_REQUEST
 
 OK: Final = 200
 
@@ -55,9 +55,9 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     async def respond(self, answer: Answer, *, status: int = OK, headers: Headers = ()) -> None:
         """Send one whole message, as an event only to a client that takes nothing else."""
         if status == OK and not self.approach.accepted.json:
-            await respond_once(self.exchange, answer.body, headers)
+            await respond_once(self.exchange, answer.whole, headers)
         else:
-            await self.exchange.respond(status, answer.body, headers=headers)
+            await self.exchange.respond(status, answer.body, rest=answer.rest, headers=headers)
 
     async def accept(self) -> None:
         """Answer a message that needs none."""

@@ -2,9 +2,8 @@
 
 from typing import Final
 
-from mcp_types import SERVER_INFO_META_KEY
-
 from remit.errors import UpstreamProtocolError
+from remit.model.protocol import SERVER_INFO_META_KEY
 from remit.upstreams.wire import Malformed, joined, members
 
 COMPLETE: Final = b'"complete"'

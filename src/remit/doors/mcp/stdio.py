@@ -7,8 +7,6 @@ from typing import Final
 import anyio
 import msgspec
 from anyio.abc import ByteReceiveStream, ByteSendStream, ObjectSendStream, TaskGroup
-from mcp_types import DEFAULT_NEGOTIATED_VERSION, INTERNAL_ERROR, INVALID_REQUEST
-from mcp_types.methods import INPUT_REQUIRED_METHODS
 
 from remit.doors.mcp.answers import Stream, error_answer, on_one_line
 from remit.doors.mcp.caller import Caller
@@ -22,6 +20,12 @@ from remit.doors.mcp.protocol import McpDoor
 from remit.doors.mcp.questions import Questions
 from remit.model.conversation import Abilities
 from remit.model.principals import Principal
+from remit.model.protocol import (
+    DEFAULT_NEGOTIATED_VERSION,
+    INPUT_REQUIRED_METHODS,
+    INTERNAL_ERROR,
+    INVALID_REQUEST,
+)
 
 GRACE: Final = 5.0
 """Seconds that calls have to end after the client closed its side."""
@@ -137,7 +141,7 @@ class _Conversation:
                 if answer.negotiated:
                     self._version = answer.negotiated
                     self._abilities = Abilities.of(decoded(message.param("capabilities")))
-                await self._outbox.send(answer.body)
+                await self._outbox.send(answer.whole)
 
     def _caller(self, message: Message) -> Caller | Fault:
         if message.is_modern:
