@@ -130,7 +130,7 @@ class InstructionCounter:
     def _own_step(self, code: CodeType, frame: FrameType) -> str | None:
         if code not in self._steps:
             module = str(frame.f_globals.get("__name__", ""))
-            self._steps[code] = _named(module, code.co_name)
+            self._steps[code] = step_named(module, code.co_name)
         return self._steps[code]
 
     def _next_call(self) -> None:
@@ -139,7 +139,7 @@ class InstructionCounter:
         self.instructions, self.functions = Counter[str](), Counter[str]()
 
 
-def _named(module: str, function: str) -> str | None:
+def step_named(module: str, function: str) -> str | None:
     """Return the step that a function is named for, or None."""
     if module.startswith(DOOR) and function in METHODS:
         return METHODS[function]

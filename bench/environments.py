@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from bench.kit import CACHE, REPOSITORY
 from bench.processes import BenchError
@@ -15,6 +16,26 @@ INSTALL_LIMIT = 600.0
 
 NPM_PACKAGES = ("mcp-proxy@6.7.19", "supergateway@4.0.0")
 """Installed together: npm keeps one folder in order, and the kit looks in one."""
+
+
+def install(name: str, requirement: str) -> Path:
+    """Install something into an environment of its own, unless that was done; return its folder.
+
+    Raises:
+        BenchError: It does not install; the text says why.
+    """
+    folder = CACHE / "venvs" / name
+    mark = folder / "requirement"
+    if mark.exists() and mark.read_text() == requirement:
+        return folder
+    print(f"installing {requirement} (once)", file=sys.stderr)
+    shutil.rmtree(folder, ignore_errors=True)
+    _run([sys.executable, "-m", "venv", str(folder)])
+    pip = [str(folder / "bin" / "pip"), "install", "--quiet", "--disable-pip-version-check"]
+    # The kit's scripts, which it runs in this environment, import the latter two.
+    _run([*pip, *requirement.split(), "uvloop", "orjson"])
+    mark.write_text(requirement)
+    return folder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +62,7 @@ class Peer:
             BenchError: It does not install; the text says why.
         """
         if self.requirement:
-            _pip(self.name, self.requirement)
+            install(self.name, self.requirement)
         else:
             _npm()
         if not self.kit_name:
@@ -86,20 +107,6 @@ PEERS: Sequence[Peer] = (
         note="SQLite, authentication off",
     ),
 )  # fmt: skip
-
-
-def _pip(name: str, requirement: str) -> None:
-    folder = CACHE / "venvs" / name
-    mark = folder / "requirement"
-    if mark.exists() and mark.read_text() == requirement:
-        return
-    print(f"installing {requirement} (once)", file=sys.stderr)
-    shutil.rmtree(folder, ignore_errors=True)
-    _run([sys.executable, "-m", "venv", str(folder)])
-    pip = [str(folder / "bin" / "pip"), "install", "--quiet", "--disable-pip-version-check"]
-    # The kit's scripts, which it runs in this environment, import the latter two.
-    _run([*pip, *requirement.split(), "uvloop", "orjson"])
-    mark.write_text(requirement)
 
 
 def _npm() -> None:

@@ -141,3 +141,29 @@ async def test_a_replacement_that_fails_changes_nothing(keys: Keys | InMemoryKey
         await keys.replace("default", "nobody", refuse, NOW)
 
     assert await keys.all_keys("default") == [_key(1)]
+
+
+async def test_keys_come_in_pages_in_their_order(keys: Keys | InMemoryKeys) -> None:
+    made = [_key(number, name=f"k{number}") for number in (1, 2, 3, 4)]
+    twin = replace(made[1], id="id2b", name="twin")  # made in the same moment
+    for key in (made[3], made[0], twin, made[2], made[1], _key(5, tenant="other")):
+        await keys.add(key)
+
+    first = await keys.keys_after("default", None, 2)
+    rest = await keys.keys_after("default", (first[-1].created, first[-1].id), 9)
+
+    assert [key.id for key in first] == ["id1", "id2"]
+    assert [key.id for key in rest] == ["id2b", "id3", "id4"]
+    assert await keys.keys_after("default", (made[3].created, "id4"), 9) == []
+
+
+async def test_keys_are_found_by_name_and_by_id_oldest_first(keys: Keys | InMemoryKeys) -> None:
+    await keys.add(_key(1))
+    await keys.revoke("default", "ci", NOW)
+    await keys.add(_key(2))
+    await keys.add(_key(3, name="id1"))
+    await keys.add(_key(4, tenant="other"))
+
+    assert [key.id for key in await keys.named("default", "ci")] == ["id1", "id2"]
+    assert [key.id for key in await keys.named("default", "id1")] == ["id1", "id3"]
+    assert await keys.named("default", "ghost") == []

@@ -33,6 +33,16 @@ class KeyStore(Protocol):
         """Return every key of *tenant*, oldest first."""
         ...
 
+    async def keys_after(
+        self, tenant: str, after: tuple[datetime, str] | None, limit: int
+    ) -> Sequence[Key]:
+        """Return keys of *tenant*, oldest first, those behind a place alone, revoked ones too."""
+        ...
+
+    async def named(self, tenant: str, name: str) -> Sequence[Key]:
+        """Return the keys of *tenant* of that name, and the one with that id; oldest first."""
+        ...
+
     async def revoke(self, tenant: str, name: str, now: datetime) -> Key:
         """End the key of that name."""
         ...

@@ -17,6 +17,10 @@ SPELLINGS: Final = "role:NAME, user:NAME, user-role:NAME, agent:ID, agent-type:T
 class KeyStore(Protocol):
     """Where keys are kept."""
 
+    async def named(self, tenant: str, name: str) -> Sequence[Key]:
+        """Return the keys of *tenant* of that name, and the one with that id; oldest first."""
+        ...
+
     async def all_keys(self, tenant: str) -> Sequence[Key]:
         """Return every key of *tenant*, oldest first."""
         ...
@@ -151,10 +155,10 @@ class Subjects:
         )
 
     async def _key(self, name: str) -> Found:
-        keys = await self.keys.all_keys(self.tenant)
-        of_name = [key for key in keys if key.name == name]
+        of_name = [k for k in await self.keys.named(self.tenant, name) if k.name == name]
         key = next((key for key in of_name if key.holds_at(self.now)), None)
         if key is None and not of_name:
+            keys = await self.keys.all_keys(self.tenant)
             held = [key.name for key in keys if key.holds_at(self.now)]
             raise NotFound(f"no key {name[:80]!r} holds; keys that do: {', '.join(held) or 'none'}")
         key = key or of_name[-1]

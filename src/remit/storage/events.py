@@ -13,6 +13,7 @@ from sqlalchemy import (
     exists,
     func,
     literal,
+    literal_column,
     or_,
     select,
     type_coerce,
@@ -110,6 +111,8 @@ def _conditions(query: AuditQuery) -> Sequence[ColumnElement[bool]]:
         for name in ("principal", "server", "tool", "decision", "outcome", "code")
         if (value := getattr(query, name)) is not None
     ]
+    if query.code:
+        conditions.append(columns.code != literal_column("''"))  # else no index of codes fits
     if query.role is not None:
         conditions.append(_has_role(query.role))
     if query.since is not None:

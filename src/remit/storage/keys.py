@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Row, bindparam, insert, or_, select, update
+from sqlalchemy import Row, Select, and_, bindparam, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from remit.errors import Conflict, NotFound
@@ -46,13 +46,39 @@ class Keys:
 
     async def all_keys(self, tenant: str) -> Sequence[Key]:
         """Return every key of *tenant*, oldest first, revoked ones included."""
-        query = (
-            select(api_keys)
-            .where(api_keys.c.tenant == tenant)
-            .order_by(api_keys.c.created, api_keys.c.id)
-        )
+        return await self._found(select(api_keys).where(api_keys.c.tenant == tenant))
+
+    async def keys_after(
+        self, tenant: str, after: tuple[datetime, str] | None, limit: int
+    ) -> Sequence[Key]:
+        """Return keys of *tenant*, oldest first, those behind a place alone, revoked ones too.
+
+        Args:
+            tenant: Whose they are.
+            after: When a key was made, and its id; None for the beginning.
+            limit: Most of them.
+        """
+        query = select(api_keys).where(api_keys.c.tenant == tenant)
+        if after is not None:
+            created, key_id = api_keys.c.created, api_keys.c.id
+            query = query.where(
+                or_(created > after[0], and_(created == after[0], key_id > after[1]))
+            )
+        return await self._found(query.limit(limit))
+
+    async def named(self, tenant: str, name: str) -> Sequence[Key]:
+        """Return the keys of *tenant* of that name, and the one with that id; oldest first."""
+        mine = select(api_keys).where(api_keys.c.tenant == tenant)
+        found = [
+            *await self._found(mine.where(api_keys.c.name == name)),
+            *await self._found(mine.where(api_keys.c.id == name, api_keys.c.name != name)),
+        ]
+        return sorted(found, key=lambda key: (key.created, key.id))
+
+    async def _found(self, query: Select[Any]) -> Sequence[Key]:
+        in_order = query.order_by(api_keys.c.created, api_keys.c.id)
         async with self._database.reading() as connection:
-            rows = (await connection.execute(query)).all()
+            rows = (await connection.execute(in_order)).all()
         return [_key(row) for row in rows]
 
     async def revoke(self, tenant: str, name: str, now: datetime) -> Key:

@@ -147,6 +147,8 @@ api_keys = Table(
         # so on PostgreSQL, too: the migrations make it; naming it here would load that dialect
         sqlite_where=text("revoked IS NULL"),
     ),
+    Index("api_keys_in_order", "tenant", "created", "id"),
+    Index("api_keys_of_name", "tenant", "name", "created", "id"),
 )
 
 agents = Table(
@@ -227,6 +229,12 @@ audit_events = Table(
     Column("hash", Text),
     UniqueConstraint("id", name="audit_events_once"),
     Index("audit_events_of_call", "call_id"),
+    # What the record is searched by; every row pays for each of them. None begins with the tenant:
+    # SQLite would take it for any question, and sort all that is found.
+    Index("audit_events_of_principal", "principal", "id"),
+    Index("audit_events_of_tool", "tool", "id"),
+    # on PostgreSQL, too, as above
+    Index("audit_events_of_code", "code", "id", sqlite_where=text("code <> ''")),
     sqlite_autoincrement=True,
 )
 

@@ -198,6 +198,17 @@ class InMemoryKeys:
         keys = [key for key in self._keys.values() if key.tenant == tenant]
         return sorted(keys, key=lambda key: (key.created, key.id))
 
+    async def keys_after(
+        self, tenant: str, after: tuple[datetime, str] | None, limit: int
+    ) -> Sequence[Key]:
+        """Return keys of *tenant* as `all_keys` does, at most *limit*, those behind a place."""
+        keys = await self.all_keys(tenant)
+        return [key for key in keys if after is None or (key.created, key.id) > after][:limit]
+
+    async def named(self, tenant: str, name: str) -> Sequence[Key]:
+        """Return the keys of *tenant* of that name, and the one with that id; oldest first."""
+        return [key for key in await self.all_keys(tenant) if name in (key.name, key.id)]
+
     async def revoke(self, tenant: str, name: str, now: datetime) -> Key:
         """End the key of that name.
 

@@ -1,6 +1,6 @@
 """API keys: made, shown without their secret, rotated, revoked."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
@@ -9,9 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from remit.admin.agents import get_agent, registered
 from remit.admin.keys import LONGEST_OVERLAP, MadeKey, make_key, parse_expiry, rotate_key
 from remit.doors.api.access import Administrator, ByAdministrator, Reason
-from remit.doors.api.paging import Cursor, Limit, Page, cut
+from remit.doors.api.paging import Cursor, Limit, Page, cursor_at, position
 from remit.doors.api.preconditions import tag_of
-from remit.errors import NotFound
+from remit.errors import BadCall, NotFound
 from remit.model.keys import Key, KeyState
 from remit.model.principals import UserRole
 
@@ -102,14 +102,10 @@ async def list_keys(
 ) -> Page[KeyShape]:
     """Show every key, ended ones too, oldest first."""
     now = by.services.now()
-    page = cut(
-        await by.services.keys.all_keys(by.tenant.key),
-        _place,
-        of="keys",
-        cursor=cursor,
-        limit=limit,
-    )
-    return Page(items=[KeyShape.of(key, now) for key in page.items], next=page.next)
+    after = _place_of(position(cursor, of="keys"))
+    found = await by.services.keys.keys_after(by.tenant.key, after, limit + 1)
+    more = cursor_at(_place(found[limit - 1]), of="keys") if len(found) > limit else None
+    return Page(items=[KeyShape.of(key, now) for key in found[:limit]], next=more)
 
 
 @router.post("/keys", operation_id="keys.create", status_code=201)
@@ -168,9 +164,7 @@ async def revoke(by: ByAdministrator, name: str, reason: Reason = "") -> KeyShap
 
 
 async def _shown(by: Administrator, name: str) -> KeyShape:
-    keys = [
-        key for key in await by.services.keys.all_keys(by.tenant.key) if name in (key.name, key.id)
-    ]
+    keys = await by.services.keys.named(by.tenant.key, name)
     if not keys:
         raise NotFound(f"there is no key {name[:80]!r}")
     return KeyShape.of(max(keys, key=_place), by.services.now())
@@ -178,3 +172,18 @@ async def _shown(by: Administrator, name: str) -> KeyShape:
 
 def _place(key: Key) -> str:
     return f"{key.created.isoformat(timespec='microseconds')} {key.id}"
+
+
+def _place_of(text: str | None) -> tuple[datetime, str] | None:
+    """Return the place that `_place` spells; None for the beginning.
+
+    Raises:
+        BadCall: It spells none.
+    """
+    if text is None:
+        return None
+    created, _, key_id = text.partition(" ")
+    try:
+        return datetime.fromisoformat(created).astimezone(UTC), key_id
+    except (ValueError, OverflowError):
+        raise BadCall("the cursor is none of this list: begin without one") from None
