@@ -24,7 +24,7 @@ from typing import Final
 from bench.kit import FAST_UPSTREAM, LOADGEN
 from bench.processes import free_port, running
 
-from remit.testing.gateway import start_gateway
+from remit.testing.gateway import run_remit, start_gateway
 
 CONNECTIONS: Final = 16
 ROUND_LIMIT: Final = 600.0
@@ -106,6 +106,9 @@ def measure(calls: int, a_round: int) -> list[Sample]:
         )
         env = {"PORT": str(upstream)}
         with running(FAST_UPSTREAM, core=1, port=upstream, env=env, cwd=folder):
+            run_remit(
+                "keys", "list", folder=folder
+            )  # makes the tables, which only a first start does
             gateway = start_gateway(folder, config).settle()
             try:
                 key = gateway.key("bench")

@@ -81,22 +81,22 @@ def charts(results: Results) -> Mapping[str, str]:
     each = [f"{count} connection{'s' * (count > 1)}" for count in conns]
     return {
         "calls.svg": bars(
-            "Calls a second (longer is better)",
+            "Calls a second (logarithmic; longer is better)",
             each,
             groups(CALL, [("rate", count, 40) for count in conns], names),
         ),
         "latency.svg": bars(
-            "Microseconds of a call, 16 connections (shorter is better)",
+            "Microseconds of a call, 16 connections (logarithmic; shorter is better)",
             ["p50", "p95", "p99"],
             groups(CALL, [(figure, 16, 40) for figure in ("p50", "p95", "p99")], names),
         ),
         "cpu.svg": bars(
-            "Microseconds of processor for a call, 16 connections (shorter is better)",
+            "Microseconds of processor for a call, 16 connections (logarithmic; shorter is better)",
             ["CPU"],
             groups(CALL, [("cpu", 16, 40)], [name for name in names if name != "direct"]),
         ),
         "lists.svg": bars(
-            "Lists a second, 1 connection (longer is better)",
+            "Lists a second, 1 connection (logarithmic; longer is better)",
             ["40 tools", "1,000 tools"],
             groups(LIST, [("rate", 1, 40), ("rate", 1, 1000)], listed),
         ),

@@ -12,10 +12,12 @@ time that the process itself took for it, which a busy machine does not change.
 import argparse
 import json
 import resource
+import socket
 import statistics
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,9 +25,17 @@ from typing import Any, Final
 
 import anyio
 import httpx2
-from bench.processes import free_port, running, usage
+from bench.processes import (
+    CORES,
+    START_LIMIT,
+    BenchError,
+    free_port,
+    running,
+    started,
+    usage,
+)
 
-from remit.testing.gateway import Caller, Running, fixture_entry, run_remit, start_gateway
+from remit.testing.gateway import Caller, environment, fixture_entry, run_remit
 from remit.testing.upstream import fixture_server_config
 
 TOOLS: Final = tuple(f"tool_{number}" for number in range(20))
@@ -66,25 +76,42 @@ def starts(scene: Scene) -> dict[str, Taken]:
     """Take the time of one cold start, until it is ready and until all tools are listed."""
     config = scene.written()
     key = _key(scene, config)
-    began = time.perf_counter()
-    gateway = start_gateway(scene.folder, config)
-    try:
-        ready = _taken(gateway, began)
-        anyio.run(_until_all_are_listed, gateway, key)
-        return {"ready": ready, "listed": _taken(gateway, began)}
-    finally:
-        gateway.stop()
+    with gateway(scene, config) as (pid, port, began):
+        ready = _taken(pid, began)
+        anyio.run(_until_all_are_listed, f"http://127.0.0.1:{port}/mcp", key)
+        return {"ready": ready, "listed": _taken(pid, began)}
 
 
 def start_beside_a_slow_server(scene: Scene) -> Taken:
     slow = {"command": sys.executable, "args": ["-c", "import time; time.sleep(10)"]}
-    config = scene.written(slow=slow)
+    with gateway(scene, scene.written(slow=slow)) as (pid, _, began):
+        return _taken(pid, began)
+
+
+@contextmanager
+def gateway(scene: Scene, config: Path) -> Generator[tuple[int, int, float]]:
+    """Serve, from the first 200 of /healthz; gives process, port, and when it was started."""
+    port = free_port()
+    words = ("serve", "--config", str(config), "--port", str(port))
+    program = (sys.executable, "-m", "remit", *words)
+    log, env = scene.folder / "serve.log", environment()
     began = time.perf_counter()
-    gateway = start_gateway(scene.folder, config)
+    with started(program, cores=range(CORES), env=env, cwd=scene.folder, log=log) as child:
+        limit = began + START_LIMIT
+        while not _is_healthy(port):
+            if time.perf_counter() > limit or child.poll() is not None:
+                raise BenchError(f"the gateway does not answer: {log.read_text()}")
+            time.sleep(0.005)  # noqa: TID251 - a script that waits for another program
+        yield child.pid, port, began
+
+
+def _is_healthy(port: int) -> bool:
     try:
-        return _taken(gateway, began)
-    finally:
-        gateway.stop()
+        with socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
+            connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+            return b" 200 " in connection.recv(64)
+    except OSError:
+        return False
 
 
 def command(scene: Scene, words: Sequence[str]) -> Taken:
@@ -96,9 +123,9 @@ def command(scene: Scene, words: Sequence[str]) -> Taken:
     return Taken(wall=time.perf_counter() - began, cpu=cpu)
 
 
-def _taken(gateway: Running, began: float) -> Taken:
+def _taken(pid: int, began: float) -> Taken:
     wall = time.perf_counter() - began
-    return Taken(wall=wall, cpu=usage(gateway.process.pid, without="remit.testing").cpu)
+    return Taken(wall=wall, cpu=usage(pid, without="remit.testing").cpu)
 
 
 def _key(scene: Scene, config: Path) -> str:
@@ -107,10 +134,10 @@ def _key(scene: Scene, config: Path) -> str:
     return json.loads(run_remit(*words, folder=scene.folder).stdout)["key"]
 
 
-async def _until_all_are_listed(gateway: Running, key: str) -> None:
+async def _until_all_are_listed(url: str, key: str) -> None:
     wanted = {f"{kind}{n}__{t}" for kind in ("child", "web") for n in range(OF_EACH) for t in TOOLS}
     async with httpx2.AsyncClient() as http:
-        await Caller(http, gateway.url, key).until_listed(wanted, within=60)
+        await Caller(http, url, key).until_listed(wanted, within=60)
 
 
 def measure(scene: Scene, rounds: int) -> dict[str, list[Taken]]:

@@ -259,3 +259,10 @@ async def test_a_child_that_closes_its_pipe_and_lives_on_is_given_up() -> None:
     server = ServerConfig(name="s", command=sys.executable, args=("-c", program))
     async with open_servers(server) as fleet:
         assert status_of(fleet, "s").reason == "closed the pipe to us"
+
+
+async def test_where_one_server_stands_is_found_by_its_name(ran: Path) -> None:
+    servers = [fixture_server_config(name, ["t"], ran) for name in ("one", "two")]
+    async with open_servers(*servers) as fleet:
+        assert fleet.status("two") == fleet.statuses()[1]
+        assert fleet.status("ghost") is None

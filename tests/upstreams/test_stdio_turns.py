@@ -9,8 +9,9 @@ import pytest
 
 from remit.model.servers import ServerConfig, Session, Transport
 from remit.testing.fleets import PATIENCE, call_tool, open_servers, status_of
+from remit.upstreams.child import TOGETHER
 
-CALLERS = 12
+CALLERS = TOGETHER
 """Few enough that their calls fit into what a pipe takes as one (PIPE_BUF)."""
 
 CHILD = """

@@ -101,7 +101,7 @@ def build_http_doors(gateway: Gateway, *, loopback: bool, place: Place | None = 
     shared = place and SharedMeasures(collector.collect, place.folder, str(place.number))
 
     def open_api() -> App:
-        # Deferred: the API takes 25 MB and half a second, and agents never call it.
+        # Deferred: the API takes 15 MB and half a second, and agents never call it.
         from remit.app.api import build_gateway_api  # noqa: PLC0415 - see above
 
         return build_gateway_api(gateway, guard=guard, resources=resources, refusals=refusals)

@@ -240,7 +240,7 @@ class _Servers:
 
     def why_absent(self, name: str) -> str:
         """Return one line on why the server offers nothing, or not this tool, now."""
-        status = next((s for s in self._fleet.statuses() if s.name == name), None)
+        status = self._fleet.status(name)
         if status is None:
             return f"server {name!r} is not declared"
         return _why(status)

@@ -61,7 +61,7 @@ def migrate(connection: Connection, *, patience: float) -> None:
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _ONE_AT_A_TIME})
     if is_current(connection):
         return
-    # Deferred: alembic takes 5 MB and a tenth of a second, and a database is brought up to date
+    # Deferred: alembic takes 12 MB and a tenth of a second, and a database is brought up to date
     # once, but opened by every command and every worker.
     from alembic import command  # noqa: PLC0415 - see above
     from alembic.config import Config  # noqa: PLC0415 - see above

@@ -27,6 +27,9 @@ AT_ONCE = 256
 BREATH = 0.002
 """Seconds between one go and the next, for everybody else; meanwhile the child is not read."""
 
+TOGETHER = 8
+"""Lines that leave together at most: the child begins on them while more are being written."""
+
 _LAST_WORDS = 0.5
 _REAPING = 5.0
 _STDIN, _STDOUT, _STDERR = 0, 1, 2
@@ -162,14 +165,17 @@ class Child(asyncio.SubprocessProtocol):
             frame = frame.replace(b"\n", b" ").replace(b"\r", b" ")
         if not self._unwritten:
             asyncio.get_running_loop().call_soon(self._write_out)
-        self._unwritten += (frame, b"\n")
+        self._unwritten.append(frame)
         self._unwritten_size += len(frame) + 1
+        if len(self._unwritten) == TOGETHER:
+            self._write_out()
         return True
 
     def _write_out(self) -> None:
         lines, self._unwritten, self._unwritten_size = self._unwritten, [], 0
         if lines and not self._stdin.is_closing():
-            self._stdin.write(b"".join(lines))
+            lines.append(b"")  # so that the last one ends, too
+            self._stdin.write(b"\n".join(lines))
 
     async def stop(self) -> None:
         """End the process and its group, and reap it; cannot be cancelled, and is bounded."""

@@ -143,6 +143,11 @@ class Fleet:
         """Return where every server stands, in the order of the declaration."""
         return [upstream.status() for upstream in self.upstreams.values()]
 
+    def status(self, name: str) -> ServerStatus | None:
+        """Return where one server stands, or None where there is none of that name."""
+        upstream = self.upstreams.get(name)
+        return None if upstream is None else upstream.status()
+
     async def invoke(
         self,
         tool: ToolId,

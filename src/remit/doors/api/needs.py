@@ -76,8 +76,8 @@ class Policies(Protocol):
 class Servers(Protocol):
     """The servers of a tenant."""
 
-    def statuses(self) -> Sequence[ServerStatus]:
-        """Return where every server stands, in the order of the declaration."""
+    def status(self, name: str) -> ServerStatus | None:
+        """Return where one server stands, or None where there is none of that name."""
         ...
 
     async def try_out(self, name: str) -> ServerTrial:

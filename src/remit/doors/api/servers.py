@@ -103,8 +103,8 @@ async def list_servers(
     page = cut(
         list(declared.values()), lambda one: one.name, of="servers", cursor=cursor, limit=limit
     )
-    statuses = {status.name: status for status in by.tenant.servers.statuses()}
-    shown = [ServerShape.of(config, statuses.get(config.name)) for config in page.items]
+    servers = by.tenant.servers
+    shown = [ServerShape.of(config, servers.status(config.name)) for config in page.items]
     return Page(items=shown, next=page.next)
 
 
@@ -209,5 +209,4 @@ def shown_server(by: Administrator, name: str) -> ServerShape:
         NotFound: It is not declared; the text names those that are.
     """
     config = declared_one(by.tenant.policy.declaration.servers, name, "server")
-    statuses = {status.name: status for status in by.tenant.servers.statuses()}
-    return ServerShape.of(config, statuses.get(name))
+    return ServerShape.of(config, by.tenant.servers.status(name))
