@@ -99,7 +99,7 @@ async def test_servers_are_tried_at_once_and_what_they_offer_is_checked() -> Non
         return Report()
 
     servers = {name: ServerConfig(name=name) for name in "ab"}
-    with anyio.fail_after(10):
+    with anyio.fail_after(30):
         await examine(Patient(servers=servers, try_out=try_out, check=check), None)
 
     assert judged == [{"a": frozenset({"read"})}]

@@ -24,14 +24,14 @@ async def answer(line: ByteStream, number: int) -> bytes:
     """Read up to the end of the answer to *number*."""
     received = b""
     end = b'"id":%d,"result":{}}' % number
-    with anyio.fail_after(10):
+    with anyio.fail_after(30):
         while end not in received:
             received += await line.receive()
     return received
 
 
 async def closed(line: ByteStream) -> bool:
-    with anyio.fail_after(10):
+    with anyio.fail_after(30):
         try:
             while True:
                 await line.receive()

@@ -22,7 +22,7 @@ BODY = json.dumps(initialize()).encode()
 @asynccontextmanager
 async def connected(url: str) -> AsyncGenerator[SocketStream]:
     host, port = url.removeprefix("http://").split(":")
-    with anyio.fail_after(10):
+    with anyio.fail_after(30):
         async with await anyio.connect_tcp(host, int(port)) as stream:
             yield stream
 

@@ -152,7 +152,7 @@ async def test_a_body_that_is_announced_and_does_not_come_is_not_waited_for_long
         f"POST /mcp HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer reader-key\r\n"
         "Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{"
     )
-    with anyio.fail_after(5):
+    with anyio.fail_after(20):
         async with await anyio.connect_tcp(host, int(port)) as stream:
             await stream.send(head.encode())
             answer = await stream.receive()

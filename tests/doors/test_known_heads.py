@@ -27,7 +27,7 @@ def parsed(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
 
 
 async def status(line: ByteStream) -> bytes:
-    with anyio.fail_after(10):
+    with anyio.fail_after(30):
         return (await line.receive()).partition(b"\r\n")[0]
 
 

@@ -88,7 +88,7 @@ async def test_what_is_no_plain_path_takes_the_long_way(
 ) -> None:
     await line.send(post(1, path=path))
 
-    with anyio.fail_after(10):
+    with anyio.fail_after(30):
         await line.receive()
 
     assert ways == ["long"]
@@ -99,7 +99,7 @@ async def test_a_client_that_waits_to_be_asked_for_its_body_is_asked(line: ByteS
     head, _, body = whole.partition(b"\r\n\r\n")
     await line.send(head + b"\r\n\r\n")
 
-    with anyio.fail_after(10):
+    with anyio.fail_after(30):
         assert (await line.receive()).startswith(b"HTTP/1.1 100 ")
     await line.send(body)
 
@@ -120,7 +120,7 @@ async def test_a_connection_that_rests_is_closed_and_one_in_use_is_not(files_wor
 async def test_bytes_that_are_no_http_are_refused(line: ByteStream) -> None:
     await line.send(b"\x00\x01 nonsense\r\n\r\n")
 
-    with anyio.fail_after(10):
+    with anyio.fail_after(30):
         assert (await line.receive()).startswith(b"HTTP/1.1 400 ")
 
 
@@ -132,7 +132,7 @@ async def test_a_path_that_the_parser_takes_for_none_is_refused(
     whole = post(1, path=b"http://[/mcp")
     await line.send(whole[: len(whole) - missing])
 
-    with anyio.fail_after(10):
+    with anyio.fail_after(30):
         assert (await line.receive()).startswith(b"HTTP/1.1 400 ")
     assert await closed(line)
     assert not any(record.exc_info for record in caplog.records)
@@ -169,5 +169,5 @@ async def test_a_client_that_leaves_after_the_answer_stops_nobody_who_still_watc
     await line.send(post(1))
     await line.receive()
     await line.aclose()
-    with anyio.fail_after(10):
+    with anyio.fail_after(30):
         await done.wait()

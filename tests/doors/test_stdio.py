@@ -46,14 +46,14 @@ class Terminal:
         await self.stream.send(b"".join(line + b"\n" for line in lines))
 
     async def hear(self) -> JsonObject:
-        with anyio.fail_after(5):
+        with anyio.fail_after(20):
             return json.loads(await self._buffered.receive_until(b"\n", 1_000_000))
 
     async def rest(self) -> list[JsonObject]:
         """Close our side and give all that is still said."""
         await self.stream.send_eof()
         heard: list[JsonObject] = []
-        with anyio.fail_after(10):
+        with anyio.fail_after(30):
             while True:
                 try:
                     heard.append(await self.hear())
@@ -67,7 +67,7 @@ async def stdio(world: World, principal: Principal = READER) -> AsyncGenerator[T
     ours, theirs = socket.socketpair()
     client = await SocketStream.from_socket(ours)
     server = await SocketStream.from_socket(theirs)
-    with anyio.fail_after(15):
+    with anyio.fail_after(30):
         async with client, anyio.create_task_group() as tasks:
 
             async def serve() -> None:
@@ -134,7 +134,7 @@ async def test_the_librarys_client_is_served_in_both_eras(
         else:
             await until_watched(files_world)
             files_world.fleet.offer("files", FILES[:1])
-            with anyio.fail_after(5):
+            with anyio.fail_after(20):
                 await heard.wait()
 
         assert client.protocol_version == version
@@ -331,7 +331,7 @@ async def test_serving_ends_when_nobody_takes_the_answers(files_world: World) ->
         await SocketStream.from_socket(theirs) as stdin,
     ):
         await client.send(json.dumps(message("ping")).encode() + b"\n")
-        with anyio.fail_after(5):
+        with anyio.fail_after(20):
             await serve_stdio(files_world.door, READER, stdin, NobodyListens())
 
 

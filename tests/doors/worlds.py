@@ -312,7 +312,7 @@ async def serving(world: World, *, over_asgi: bool = False, rest: int = 5) -> As
     port = listener.getsockname()[1]
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(server.serve_beside, listener)
-        with anyio.fail_after(10):
+        with anyio.fail_after(30):
             while not server.started:
                 await anyio.lowlevel.checkpoint()
         try:

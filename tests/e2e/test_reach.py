@@ -149,7 +149,7 @@ async def test_only_clients_whose_list_changes_are_told_of_a_revision(
         _stream(other) as theirs,
     ):
         await _write(tmp_path, _document(tmp_path, TOOLS[:1]))
-        with anyio.fail_after(10):
+        with anyio.fail_after(30):
             assert "list_changed" in await anext(mine)
         with anyio.move_on_after(0.3) as waiting:
             await anext(theirs)

@@ -148,7 +148,7 @@ async def test_many_callers_wait_for_one_fetch(setting: Setting) -> None:
     async def come(token: str) -> None:
         found.append(await authenticate(token))
 
-    with anyio.fail_after(10):
+    with anyio.fail_after(30):
         async with anyio.create_task_group() as tasks:
             for token in tokens:
                 tasks.start_soon(come, token)
@@ -163,7 +163,7 @@ async def test_a_caller_that_leaves_does_not_waste_the_fetch(setting: Setting) -
     authenticate = setting.authenticator()
     setting.issuer.released.clear()
 
-    with anyio.fail_after(10):
+    with anyio.fail_after(30):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(authenticate, setting.token())
             await anyio.to_thread.run_sync(setting.issuer.asked.wait)
@@ -369,7 +369,7 @@ async def test_an_inner_address_is_never_connected_to(
 ) -> None:
     load = UrlKeys(url(issuer.port), allow_private=private, resolver=FixedResolver(*addresses))
 
-    with anyio.fail_after(10), pytest.raises(KeysUnavailable):
+    with anyio.fail_after(30), pytest.raises(KeysUnavailable):
         await load()
 
     assert issuer.fetches == 0

@@ -134,7 +134,7 @@ async def test_what_is_noted_is_written_now_and_then_and_at_the_end(
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(uses.keep_writing)
         uses.note("a")
-        with anyio.fail_after(5):
+        with anyio.fail_after(20):
             await store.asked.wait()
         monkeypatch.setattr(key_uses, "WRITE_EVERY", 60)
         await anyio.wait_all_tasks_blocked()
@@ -161,7 +161,7 @@ async def test_a_store_that_does_not_answer_holds_up_neither_a_call_nor_a_stop(
         created=NOON,
     )
     authenticate = Authenticator(InMemoryKeys(key), note_use=uses.note)
-    with anyio.fail_after(5):
+    with anyio.fail_after(20):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(uses.keep_writing)
             uses.note("another")

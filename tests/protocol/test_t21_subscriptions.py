@@ -43,7 +43,7 @@ class Stream:
 
     async def hear(self) -> JsonObject:
         """Return the next message."""
-        with anyio.fail_after(10):
+        with anyio.fail_after(30):
             while True:
                 line = await self._response.content.readline()
                 if line.startswith(b"data:"):

@@ -167,7 +167,7 @@ async def test_a_hooks_background_child_does_not_hold_the_call_up(
     project.hook("pre-commit", f"sleep 600 & echo $! > {tmp_path / 'pid'}")
     project.write("readme.txt", "changed\n")
 
-    with anyio.fail_after(15):
+    with anyio.fail_after(30):
         await done(server, "git_commit", message="m", all=True)
 
     os.kill(await _written(tmp_path / "pid"), 9)
@@ -179,7 +179,7 @@ async def test_git_has_neither_input_to_wait_for_nor_a_terminal(project: Checkou
     os.dup2(silent, 0)
 
     try:
-        with anyio.fail_after(15):
+        with anyio.fail_after(30):
             output = await Git(directory=project.path, options=("-c", f"alias.read={script}")).ask(
                 "read"
             )
@@ -205,7 +205,7 @@ async def test_a_git_that_cannot_be_started_is_an_error_in_words(
 
 async def _written(file: Path) -> int:
     """Wait until a hook has written its process id to *file*."""
-    with anyio.fail_after(10):
+    with anyio.fail_after(30):
         while not (file.exists() and file.read_text().strip()):
             await anyio.lowlevel.checkpoint()
     return int(file.read_text())
@@ -214,7 +214,7 @@ async def _written(file: Path) -> int:
 async def _gone(file: Path) -> None:
     """Wait until the process named in *file* has ended."""
     process = await _written(file)
-    with anyio.fail_after(10):
+    with anyio.fail_after(30):
         while _alive(process):
             await anyio.lowlevel.checkpoint()
 

@@ -153,7 +153,7 @@ def test_the_end_deletes_what_is_taken_and_leaves_the_rest(tmp_path: Path) -> No
 
 
 async def test_one_sync_serves_all_who_wait(journal: Journal) -> None:
-    with anyio.fail_after(10):
+    with anyio.fail_after(30):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(journal.sync_for_all)
             async with anyio.create_task_group() as callers:
@@ -180,7 +180,7 @@ async def test_a_failed_sync_is_told_to_all_who_waited_and_the_file_is_given_up(
     os.dup2(writing, file.descriptor)  # a pipe can be written but not synced
     os.close(writing)
     os.close(reading)
-    with anyio.fail_after(10):
+    with anyio.fail_after(30):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(journal.sync_for_all)
             async with anyio.create_task_group() as callers:
@@ -201,7 +201,7 @@ async def test_who_waits_for_a_sync_when_the_journal_ends_is_told(tmp_path: Path
         with pytest.raises(OSError, match="the journal is closed"):
             await journal.sync()
 
-    with anyio.fail_after(10):
+    with anyio.fail_after(30):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(wait)
             await anyio.wait_all_tasks_blocked()

@@ -239,7 +239,7 @@ async def test_recording_does_not_wait_for_retention(
     ):
         tasks.start_soon(_prune, database, keys, 50)
         for number in range(9000, 9100):
-            with anyio.fail_after(1):
+            with anyio.fail_after(5):
                 await audit.record(sample_event(number))
             await anyio.lowlevel.checkpoint()
         tasks.start_soon(audit.flush)

@@ -53,7 +53,7 @@ class Script:
 
 
 async def _negotiate(script: Script) -> str:
-    with anyio.fail_after(10):
+    with anyio.fail_after(30):
         return (await negotiate(script.channel, is_legacy=False, patience=0.05)).version
 
 
