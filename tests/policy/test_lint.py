@@ -385,3 +385,21 @@ def test_findings_come_in_the_order_of_the_declaration() -> None:
 def test_a_bad_pattern_is_not_linted_but_refused(role: Role) -> None:
     with pytest.raises(DeclarationError, match="names no server"):
         lint(declare(role), OFFERED)
+
+
+def test_what_an_offer_shows_names_its_server() -> None:
+    # R16: it is told when that server connects; a pattern over all servers is about none.
+    role = Role(
+        name="r",
+        tools={"git": ("git_nope",)},
+        allow=("git/zzz_*", "*/zzz_*"),
+        deny=("git/yyy_*",),
+    )
+
+    assert {(one.code, one.path, one.server) for one in lint(declare(role), OFFERED)} == {
+        ("unknown-tool", "roles.r.tools.git[0]", "git"),
+        ("pattern-matches-nothing", "roles.r.allow[0]", "git"),
+        ("pattern-matches-nothing", "roles.r.allow[1]", ""),
+        ("pattern-matches-nothing", "roles.r.deny[0]", "git"),
+        ("granted-to-nobody", "mcp_servers.git", "git"),
+    }

@@ -12,6 +12,7 @@ from remit.model.servers import ServerConfig, Transport
 from remit.policy.findings import Finding, Severity
 from remit.policy.lint import lint
 
+IDLE = "pattern-matches-nothing"
 NOON = datetime(2026, 11, 28, 12, tzinfo=UTC)
 OFFERED = {"wiki": frozenset({"read", "write"}), "git": frozenset({"log"})}
 WAREHOUSE = ServerConfig(name="warehouse", transport=Transport.BUILTIN, builtin="data")
@@ -430,3 +431,17 @@ def test_a_grant_to_a_key_or_an_agent_that_does_not_exist_names_the_nearest() ->
         ),
     ]
     assert lint(declaration, OFFERED) == ()
+
+
+def test_a_pattern_that_an_offer_shows_to_be_idle_names_its_server() -> None:
+    # R16
+    worker = AgentTypeRule(type=AgentType.WORKER, allow=("git/zzz_*", "*/zzz_*"))
+
+    offered = {**OFFERED, "vault": frozenset({"open"})}
+
+    findings = lint(declare(types=(worker,)), offered, now=NOON)
+
+    assert [(one.server, one.path) for one in findings if one.code == IDLE] == [
+        ("git", "agent_types.WORKER.allow[0]"),
+        ("", "agent_types.WORKER.allow[1]"),
+    ]

@@ -33,7 +33,7 @@ def pairs_that_can(snapshot: PolicySnapshot, tool: ToolId) -> tuple[Pair, ...]:
     }
     allowing = {
         name: hat
-        for name, hat in _hats(snapshot, tool.server)
+        for name, hat in _hats(snapshot)
         if _is_stopped_by_access_alone(snapshot, hat, tool)
     }
     return tuple(
@@ -76,10 +76,10 @@ def _opens(grants: SubjectGrants | None, tool: ToolId) -> bool:
     )
 
 
-def _hats(snapshot: PolicySnapshot, server: str) -> Iterator[tuple[str, Principal]]:
+def _hats(snapshot: PolicySnapshot) -> Iterator[tuple[str, Principal]]:
     somebody = _somebody(snapshot)
     for name, rules in snapshot.roles.items():
-        if rules.may_reach(server):
+        if rules.is_open_ended:  # one that names its servers opens them itself (R11)
             yield f"role:{name}", replace(somebody, roles=(name,))
     for role in UserRole:
         yield f"user-role:{role.value}", replace(somebody, user_roles=(role,))
