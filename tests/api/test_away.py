@@ -22,7 +22,7 @@ def away(error: Exception) -> Any:
 def test_a_database_that_is_away_is_503_without_its_place(
     api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Keys, "all_keys", away(StorageUnavailable(f"disk error at {PLACE}")))
+    monkeypatch.setattr(Keys, "keys_after", away(StorageUnavailable(f"disk error at {PLACE}")))
 
     reply = api.send("GET", "/keys")
 
