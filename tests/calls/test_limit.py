@@ -1,5 +1,6 @@
 """What is counted against a limit and what is not, and what becomes of calls that have to wait."""
 
+import tracemalloc
 from collections.abc import Awaitable, Callable, Sequence
 from itertools import count
 
@@ -420,6 +421,23 @@ async def test_callers_who_come_once_leave_nothing_behind() -> None:
 
     assert len(own) < 3000
     assert len(shared) < 3000
+
+
+async def test_what_counts_no_more_is_not_kept_however_many_calls_a_limit_allows() -> None:
+    clock = Clock()
+    own = OwnAllowances(clock)
+    roomy = Allowance(key="k", calls=1_000_000, seconds=1, rule="limits[0]", rate="")
+    await own.take([roomy])
+    tracemalloc.start()
+    try:
+        for _ in range(20_000):
+            clock.now += 0.01
+            assert await own.take([roomy]) is None
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert held < 150_000  # bytes; all the moments together would be several times as much
 
 
 async def test_more_callers_at_once_than_are_remembered_are_all_counted_right() -> None:

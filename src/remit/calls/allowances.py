@@ -28,7 +28,8 @@ _FEW: Final = 1024
 class OwnAllowances:
     """Moving windows in memory: for one worker alone.
 
-    Each key has the moments of its latest calls, so that a span has exactly as many as it may.
+    Each key has the moments of its latest calls, so that a span has exactly as many as it may, and
+    none from before the span.
     """
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
@@ -49,7 +50,8 @@ class OwnAllowances:
         for allowance in wanted:
             _, uses = self._uses.get(allowance.key) or (None, deque[float]())
             uses.append(now)
-            while len(uses) > allowance.calls:
+            over = now - allowance.seconds
+            while len(uses) > allowance.calls or uses[0] <= over:
                 uses.popleft()
             self._uses[allowance.key] = (allowance, uses)
         if len(self._uses) >= self._sweep_at:

@@ -40,9 +40,8 @@ _SPELLINGS: Final[Sequence[tuple[int, Callable[[str], str]]]] = [
 ]
 _PLACES: Final = "(" + ", ".join("?" * len(_INSERTED)) + ")"
 _ESCAPE: Final = rb"\u"
-_ROWS: Final = (400, 50, 10)
-"""Rows in one statement, most first; SQLite takes some 32,000 values in it, and each execution is
-a way to the driver's thread and back."""
+_ROWS: Final = (100, 10)
+"""Rows in one statement, most first; four hundred would be 6 % cheaper, and take 5 MB for ever."""
 
 _ONE_AT_A_TIME: Final = 0x6175646974  # any number that every remit agrees on: "audit"
 
