@@ -29,6 +29,12 @@ def process_of(pid: int) -> Process:
     return Process(pid, int(found[_STARTED]))
 
 
+def resident(pid: int) -> int:
+    """Return the bytes that a process has in memory."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return 1024 * int(status.partition("VmRSS:")[2].split()[0])
+
+
 def descendants(pid: int) -> set[Process]:
     """Return all that a process started, directly or through others."""
     stats = {other: found for other in _all_pids() if (found := _stat(other)) is not None}

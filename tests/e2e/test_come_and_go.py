@@ -20,7 +20,7 @@ import httpx2
 import pytest
 from tests.e2e.conftest import Serve
 from tests.e2e.deaf import deaf_entry
-from tests.e2e.processes import descendants, mentioning
+from tests.e2e.processes import descendants, mentioning, resident
 
 from remit.testing.fleets import eventually
 from remit.testing.gateway import Caller, Running, fixture_entry
@@ -71,12 +71,6 @@ def zombies(pid: int) -> int:
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     states = [Path(f"/proc/{child}/stat").read_text() for child in children]
     return sum(stat.rpartition(")")[2].split()[0] == "Z" for stat in states)
-
-
-def memory(pid: int) -> int:
-    """Return the resident set in KiB."""
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS:"))
 
 
 def ticks(pid: int) -> int:
@@ -164,10 +158,10 @@ async def test_t24_memory_and_processor_are_at_rest_after_a_second_round(
     session = await Caller(http, running.url, key).begin()
     await session.until_listed({"tools__work"})
     await round_of(running, ran, key)
-    warm = memory(pid)
+    warm = resident(pid)
 
     await round_of(running, ran, key)
-    after, used = memory(pid), ticks(pid)
+    after, used = resident(pid), ticks(pid)
     await anyio.sleep(REST)
 
     assert after <= warm * 1.1

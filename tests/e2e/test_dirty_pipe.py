@@ -17,6 +17,7 @@ import anyio
 import httpx2
 import pytest
 from tests.e2e.conftest import Serve
+from tests.e2e.processes import resident
 
 from remit.testing.gateway import Caller, Running, environment, fixture_entry
 from remit.testing.pipe import DIRT
@@ -49,12 +50,6 @@ def document(folder: Path, era: str, **settings: Any) -> dict[str, Any]:
 def running(request: pytest.FixtureRequest, tmp_path: Path, serve: Serve) -> Running:
     """Give a gateway whose callers share the server's one process."""
     return serve(document(tmp_path, request.param, session="shared")).settle()
-
-
-def memory(running: Running) -> int:
-    """Return the resident memory of the gateway, in bytes."""
-    status = Path(f"/proc/{running.process.pid}/status").read_text()
-    return 1024 * int(status.partition("VmRSS:")[2].split()[0])
 
 
 async def test_t5_list_and_calls_take_less_than_two_seconds_each(
@@ -102,12 +97,12 @@ async def test_t5_memory_does_not_grow_by_the_noise(
     session = await Caller(http, running.url, running.key("worker")).begin()
     for _ in range(20):
         await session.call("files__spam")
-    before = memory(running)
+    before = resident(running.process.pid)
 
     for _ in range(80):  # 20 MiB of it
         await session.call("files__spam")
 
-    assert memory(running) - before < 80 * FLOOD / 4
+    assert resident(running.process.pid) - before < 80 * FLOOD / 4
 
 
 async def test_t5_a_caller_s_own_process_is_met_over_a_dirty_pipe_too(

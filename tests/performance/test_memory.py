@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.e2e.processes import resident
 
 from remit.testing.gateway import (
     MODERN,
@@ -125,14 +126,6 @@ def test_a_worker_that_serves_calls_imports_nothing_that_it_does_not_use(tmp_pat
     imported = set(json.loads(modules.read_text()))
     assert "remit.calls.pipeline" in imported
     assert imported.intersection(UNUSED) == set()
-
-
-def resident(pid: int) -> int:
-    """Return the bytes that a process has in memory."""
-    status = Path(f"/proc/{pid}/status").read_text()
-    found = re.search(r"VmRSS:\s+(\d+) kB", status)
-    assert found is not None
-    return int(found[1]) * 1024
 
 
 @pytest.mark.timeout(120)

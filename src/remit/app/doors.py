@@ -7,13 +7,11 @@ from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
-import anyio
-from anyio import to_thread
-
 from remit.admin.secret_files import session_key
 from remit.app.collector import Collector
 from remit.app.gateway import Gateway
 from remit.app.tenants import ServedTenant
+from remit.app.when_needed import WhenNeeded
 from remit.app.workers import SharedMeasures
 from remit.doors.addresses import Addresses
 from remit.doors.asgi import App, Receive, Scope, Send
@@ -144,20 +142,12 @@ async def _lifespan(endpoint: McpEndpoint, shared: SharedMeasures | None) -> Asy
 
 
 class AppWhenNeeded:
-    """An application that is opened when the first request for it comes; the others go on."""
+    """An application that is opened when the first request for it comes."""
 
     def __init__(self, open_app: Callable[[], App]) -> None:
-        self._open = open_app
-        self._opening = anyio.Lock()
-        self._app: App | None = None
+        self._app = WhenNeeded(open_app)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer over ASGI."""
-        app = self._app or await self._opened()
+        app = await self._app.get()
         await app(scope, receive, send)
-
-    async def _opened(self) -> App:
-        async with self._opening:
-            if self._app is None:
-                self._app = await to_thread.run_sync(self._open)
-            return self._app

@@ -26,6 +26,8 @@ from remit.model.protocol import (
     UNSUPPORTED_PROTOCOL_VERSION,
 )
 
+_REQUIRED: Final = (PROTOCOL_VERSION_META_KEY, CLIENT_CAPABILITIES_META_KEY)
+
 LONGEST_REMEMBERED: Final = 2048
 """Bytes of an envelope with its headers whose verdict is remembered, at most."""
 
@@ -116,13 +118,12 @@ def judge_envelope(
     """
     meta = params.get("_meta")
     if not isinstance(meta, dict):
-        required = f"{PROTOCOL_VERSION_META_KEY!r} and {CLIENT_CAPABILITIES_META_KEY!r}"
+        required = " and ".join(map(repr, _REQUIRED))
         return _invalid(
             f"params._meta must be an object carrying the required {required} envelope keys"
         )
     envelope = cast("dict[str, Any]", meta)
-    required = (PROTOCOL_VERSION_META_KEY, CLIENT_CAPABILITIES_META_KEY)
-    missing = [key for key in required if key not in envelope]
+    missing = [key for key in _REQUIRED if key not in envelope]
     if missing:
         return _invalid(
             f"params._meta is missing the required envelope key(s): {', '.join(missing)}"
