@@ -9,7 +9,7 @@ import pytest
 from tests.servers.checkouts import Checkout, done, refused
 
 from remit.servers.errors import ToolError
-from remit.servers.git.run import OUTPUT_CAP, Git
+from remit.servers.git.run import OUTPUT_CAP, Git, environment
 from remit.servers.git.server import GitServer
 
 # Says who it is, and stays until it is killed.
@@ -50,7 +50,7 @@ async def test_a_call_can_be_called_off_while_git_is_being_started(
     project: Checkout, tmp_path: Path
 ) -> None:
     pid = tmp_path / "pid"
-    git = Git(directory=project.path, options=("-c", "alias.stay=!" + STAY.format(file=pid)))
+    git = _git(project.path, "-c", "alias.stay=!" + STAY.format(file=pid))
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(git.ask, "stay")
@@ -180,9 +180,7 @@ async def test_git_has_neither_input_to_wait_for_nor_a_terminal(project: Checkou
 
     try:
         with anyio.fail_after(30):
-            output = await Git(directory=project.path, options=("-c", f"alias.read={script}")).ask(
-                "read"
-            )
+            output = await _git(project.path, "-c", f"alias.read={script}").ask("read")
     finally:
         os.dup2(saved, 0)
         for descriptor in (saved, silent, other_end):
@@ -198,9 +196,13 @@ async def test_a_git_that_cannot_be_started_is_an_error_in_words(
     text = await refused(server, "git_commit", message="€" * 65_000, all=True)
     assert "Argument list too long" in text
     with pytest.raises(ToolError, match="could not be started"):
-        await Git(directory=project.path / "nowhere").ask("status")
+        await _git(project.path / "nowhere").ask("status")
     monkeypatch.setenv("PATH", str(project.path))
     assert "see that git is installed" in await refused(server, "git_status")
+
+
+def _git(directory: Path, *options: str) -> Git:
+    return Git(directory=directory, environ=environment(os.environ), options=options)
 
 
 async def _written(file: Path) -> int:
