@@ -248,14 +248,19 @@ async def test_readers_and_writers_of_one_repository_do_not_disturb_each_other(
     for number in range(4):
         project.write(f"{number}.txt", "1")
 
+    calls: list[tuple[str, dict[str, object]]] = []
+    for number in range(4):
+        calls += [
+            ("git_commit", {"message": f"{number}", "paths": [f"{number}.txt"]}),
+            ("git_push", {}),
+            ("git_status", {}),
+            ("git_diff", {"target": "topic"}),
+            ("git_branch", {"branch_name": f"b{number}"}),
+        ]
+
     async with anyio.create_task_group() as tasks:
-        for number in range(4):
-            arguments = {"message": f"{number}", "paths": [f"{number}.txt"]}
-            tasks.start_soon(_do, server, "git_commit", arguments)
-            tasks.start_soon(_do, server, "git_push", {})
-            tasks.start_soon(_do, server, "git_status", {})
-            tasks.start_soon(_do, server, "git_diff", {"target": "topic"})
-            tasks.start_soon(_do, server, "git_branch", {"branch_name": f"b{number}"})
+        for tool, arguments in calls:
+            tasks.start_soon(_do, server, tool, arguments)
 
     assert project.git("rev-list", "--count", "main") == "5\n"
     assert (await done(server, "git_status"))["clean"] is True
