@@ -29,7 +29,7 @@ MENTION: Final = "accountid:"
 """A link to `accountid:ID` is a mention of that person."""
 
 _ALERT: Final = re.compile(r"\[!([A-Z]+)\]\s*")
-_TASK: Final = re.compile(r"\[([ xX])\]\s+(?=\S)")
+_TASK: Final = re.compile(r"\[([ xX])\](\s+|$)")
 _BREAK: Final = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _DEEPEST: Final = 60
 _MARKS: Final[Mapping[str, str]] = {"strong": "strong", "em": "em", "s": "strike"}
@@ -134,7 +134,8 @@ class _Blocks:
             joined: list[list[Node]] = []
             for row in rows:
                 cells = [_inline_of(cell) for cell in row.children]
-                joined.append([text for cell in cells for text in (*cell, _text(" | "))][:-1])
+                filled = filter(None, cells)
+                joined.append([text for cell in filled for text in (*cell, _text(" | "))][:-1])
             return [_paragraph(_merged(line)) for line in joined]
         content: list[Node] = []
         for row in rows:

@@ -66,6 +66,8 @@ def _block(node: _Node, depth: int, *, second: bool = False) -> str:
 
 def _panel(node: _Node, depth: int) -> str:
     inside = nodes_in(node)
+    if depth > 1:  # elsewhere than at the top it would be read as a quotation
+        return _quoted(_blocks(inside, depth + 1))
     between = "\n" if inside and kind_of(inside[0]) == "paragraph" else "\n\n"
     alert = _PANELS.get(attribute(node, "panelType"), "NOTE")
     return _quoted(f"[!{alert}]{between}{_blocks(inside, depth + 1)}".strip())
