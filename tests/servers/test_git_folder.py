@@ -17,8 +17,8 @@ async def test_a_repository_is_found_beside_the_declaration_wherever_remit_runs(
     monkeypatch.chdir(tmp_path / "here")
     args = ["--repository", "orders"]
 
-    result = await builtins_in(tmp_path / "there")["git"](args).call_tool("git_status", {})
+    result = await builtins_in(tmp_path / "there")["git"](args, {}).call_tool("git_status", {})
 
     assert not result["isError"]
     with pytest.raises(ValueError, match="is not a directory"):
-        open_server(args)
+        open_server(args, {}, Path())

@@ -8,7 +8,7 @@ import anyio
 import pytest
 from tests.servers.checkouts import Checkout, done, refused
 
-from remit.servers.git.errors import ToolError
+from remit.servers.errors import ToolError
 from remit.servers.git.run import OUTPUT_CAP, Git
 from remit.servers.git.server import GitServer
 

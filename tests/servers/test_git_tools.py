@@ -127,7 +127,7 @@ async def test_a_server_is_opened_from_the_arguments_of_the_declaration(
     monkeypatch.chdir(project.path)
 
     for args in (["--repository", str(project.path)], [f"--repository={project.path}"], []):
-        result = await open_server(args).call_tool("git_status", {})
+        result = await open_server(args, {}, Path()).call_tool("git_status", {})
 
         assert project.head() in text_of(result)
 
@@ -137,7 +137,7 @@ async def test_a_server_is_opened_from_the_arguments_of_the_declaration(
 )
 def test_a_server_is_not_opened_from_arguments_that_do_not_fit(args: list[str]) -> None:
     with pytest.raises(ValueError, match="git server: ") as caught:
-        open_server(args)
+        open_server(args, {}, Path())
 
     assert "\n" not in str(caught.value)
 

@@ -13,10 +13,12 @@ from remit.testing.fleets import call_tool, open_servers, status_of
 
 
 class Echo:
-    def __init__(self, arguments: Sequence[str]) -> None:
+    def __init__(self, arguments: Sequence[str], environ: Mapping[str, str]) -> None:
         if "--broken" in arguments:
             raise ValueError("no repository at /nowhere")
         self.arguments = list(arguments)
+        self.environ = dict(environ)
+        self.is_closed = False
 
     def tools(self) -> Sequence[Mapping[str, object]]:
         if "--no-list" in self.arguments:
@@ -29,6 +31,9 @@ class Echo:
         if name == "fail":
             raise RuntimeError("sentinel")
         return {"content": [], "structuredContent": {"args": self.arguments, "got": arguments}}
+
+    async def aclose(self) -> None:
+        self.is_closed = True
 
 
 def _config(name: str = "b", *args: str, builtin: str = "echo") -> ServerConfig:
@@ -87,12 +92,14 @@ async def test_an_unforeseen_failure_of_one_server_leaves_the_others_alone() -> 
 async def test_each_caller_has_a_bundled_server_of_its_own_if_so_declared() -> None:
     made: list[Echo] = []
 
-    def make(arguments: Sequence[str]) -> Echo:
-        made.append(Echo(arguments))
+    def make(arguments: Sequence[str], environ: Mapping[str, str]) -> Echo:
+        made.append(Echo(arguments, environ))
         return made[-1]
 
-    config = replace(_config(), session=Session.PRINCIPAL)
-    async with open_servers(config, builtins={"echo": make}) as fleet:
+    config = replace(_config(), session=Session.PRINCIPAL, env={"TOKEN": "${SECRET}"})
+    async with open_servers(config, builtins={"echo": make}, environ={"SECRET": "s3"}) as fleet:
         for caller in ("ann", "ben", "ann"):
             await call_tool(fleet, "b", "echo", by=caller)
     assert len(made) == 3  # one that lists the tools, and two
+    assert {server.environ["TOKEN"] for server in made} == {"s3"}
+    assert all(server.is_closed for server in made)

@@ -24,6 +24,7 @@ from remit.admin.issuer_rules import issuer_of, issuer_problems, repeated_issuer
 from remit.admin.known_servers import known_builtins, later_builtins
 from remit.admin.later_releases import idle_parts
 from remit.admin.limit_rules import limit_of, limit_problems
+from remit.admin.published_names import choice_problem, renaming
 from remit.admin.schema import (
     AgentTypeShape,
     DocumentShape,
@@ -169,6 +170,10 @@ class _Reader:
         if unreachable or transport is None:
             return None
         shape = ServerShape.model_validate(examined.sound)
+        unknown = choice_problem(self._complaints, name, shape.names)
+        if unknown is not None:
+            self.errors.append(unknown)
+            return None
         config = _server_config(name, transport, shape)
         self.errors += value_problems(self._complaints, config)
         self._warn_of_idle_keys(where, transport, examined.sound)
@@ -359,8 +364,14 @@ def _toolset_options(shape: ToolsetsShape) -> ToolsetOptions:
 
 
 def _server_config(name: str, transport: Transport, shape: ServerShape) -> ServerConfig:
+    # remit's own servers have these names already.
+    choice = "" if transport is Transport.BUILTIN else shape.names
+    named = renaming(choice, shape.tool_names, shape.tool_args)
     values: dict[str, Any] = {
         **_given(shape),
+        "names": named.names,
+        "tool_names": named.tool_names,
+        "tool_args": named.tool_args,
         "name": name,
         "transport": transport,
         "tools": {tool: ToolSettings(**_given(one)) for tool, one in shape.tools.items()},

@@ -26,13 +26,12 @@ class _Catalogue:
 def offered_by(config: ServerConfig) -> frozenset[str] | None:
     """Return the tools that the server of an entry offers, or None where that is not known.
 
-    Names that `tool_names` gives to known tools count as well (R30).
+    Tools that `tool_names` names otherwise have these names alone (R30).
     """
     published = _published_by(config)
     if not published:
         return None
-    ours = {our for our, theirs in config.tool_names.items() if theirs in published}
-    return published | ours
+    return frozenset(ours for theirs in published for ours in config.names_of(theirs))
 
 
 def hints_by(config: ServerConfig) -> Mapping[str, Hints] | None:

@@ -16,7 +16,9 @@ from remit.upstreams.catalogue import Catalogue
 
 log = structlog.get_logger(__name__)
 
-_ABOUT_OFFERS = frozenset({"unknown-tool", "pattern-matches-nothing", "granted-to-nobody"})
+_ABOUT_OFFERS = frozenset(
+    {"unknown-tool", "unserved-name", "pattern-matches-nothing", "granted-to-nobody"}
+)
 
 
 class Catalogues(Protocol):

@@ -119,6 +119,7 @@ class ServerShape(Shape):
     max_concurrency: Count = 1
     max_message: MessageSize = SMALLEST_MESSAGE
     max_children: Count = 1
+    names: Text = ""
     tool_names: dict[str, Text] = {}
     tool_args: dict[str, dict[str, Text]] = {}
     tools: dict[str, ToolShape] = {}

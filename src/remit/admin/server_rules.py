@@ -32,7 +32,7 @@ _WITHOUT_EFFECT = {
     Transport.STDIO: _REMOTE_KEYS,
     Transport.HTTP: _CHILD_KEYS,
     Transport.SSE: _CHILD_KEYS,
-    Transport.BUILTIN: (*_REMOTE_KEYS, "cwd", "env_inherit", "max_children"),
+    Transport.BUILTIN: (*_REMOTE_KEYS, "cwd", "env_inherit", "max_children", "names"),
 }
 
 

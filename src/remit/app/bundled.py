@@ -1,26 +1,25 @@
 """The servers that remit brings along."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
+from importlib import import_module
 from pathlib import Path
-from typing import Protocol
 
-from remit.servers.git.server import open_server as open_git
-from remit.upstreams.fleet import BuiltinServer
+from remit.upstreams.fleet import BuiltinServer, MakeBuiltin
 
+BUILTINS: Mapping[str, str] = {"git": "remit.servers.git.server"}
+"""The one registry of bundled servers: `builtin:` name to the module whose `open_server` opens it.
 
-class OpenBuiltin(Protocol):
-    """What opens a bundled server."""
-
-    def __call__(self, args: Sequence[str], /, folder: Path) -> BuiltinServer:
-        """Open it with its arguments, relative paths taken from *folder*."""
-        ...
+Modules are imported when an entry names them: what they need is not small.
+"""
 
 
-BUILTINS: Mapping[str, OpenBuiltin] = {"git": open_git}
-"""The one registry of bundled servers: `builtin:` name to what opens it."""
-
-
-def builtins_in(folder: Path) -> Mapping[str, Callable[[Sequence[str]], BuiltinServer]]:
+def builtins_in(folder: Path) -> Mapping[str, MakeBuiltin]:
     """Return the bundled servers, with relative paths of their arguments taken from *folder*."""
-    return {name: partial(make, folder=folder) for name, make in BUILTINS.items()}
+    return {name: partial(_open, module, folder) for name, module in BUILTINS.items()}
+
+
+def _open(
+    module: str, folder: Path, args: Sequence[str], environ: Mapping[str, str]
+) -> BuiltinServer:
+    return import_module(module).open_server(args, environ, folder)

@@ -41,6 +41,19 @@ class ToolSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BorrowedNames:
+    """A shipped map of names that an entry chose; what it gives is in `tool_names` and `tool_args`.
+
+    Attributes:
+        choice: The word that chose it.
+        left_out: Names that the map's program cannot serve, each with the reason (R30).
+    """
+
+    choice: str
+    left_out: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ServerConfig:
     """One entry of `mcp_servers`.
 
@@ -53,6 +66,7 @@ class ServerConfig:
             explicit grant (R11).
         session: Who shares a connection; None means the transport's default (R27): shared for
             `builtin` and `http`, one per principal otherwise.
+        names: The shipped map that gave some of the next two; None where none was chosen.
         tool_names: Our name to the server's own name (R30).
         tool_args: Our tool name to (our argument name to the server's) (R30).
         max_message: Largest message accepted from the server.
@@ -81,6 +95,7 @@ class ServerConfig:
     max_concurrency: int = 64
     max_message: int = 64 * 1024 * 1024
     max_children: int = 32
+    names: BorrowedNames | None = None
     tool_names: Mapping[str, str] = field(default_factory=dict[str, str])
     tool_args: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
     tools: Mapping[str, ToolSettings] = field(default_factory=dict[str, ToolSettings])
@@ -92,6 +107,11 @@ class ServerConfig:
         if self.session is not None:
             return self.session is Session.SHARED
         return self.transport in (Transport.BUILTIN, Transport.HTTP)
+
+    def names_of(self, theirs: str) -> tuple[str, ...]:
+        """Return what we call a tool of the server: nothing when its name is taken for another."""
+        named = tuple(ours for ours, their in self.tool_names.items() if their == theirs)
+        return named or (() if theirs in self.tool_names else (theirs,))
 
     def timeout_of(self, tool: str) -> float:
         """Return the seconds one call of *tool* may take (R24)."""

@@ -6,6 +6,7 @@ server-without-tools    warning   a role names a server and none of its tools (R
 unknown-server          error     a role names a server that exists nowhere
                         warning   ... that exists but is not declared, or that only a pattern names
 unknown-tool            warning   a granted tool that its server does not offer (R16)
+unserved-name           warning   a granted tool that a shipped map of names leaves out (R30)
 star-in-tools           warning   `tools` takes exact names, so a star there is no pattern (S0.17)
 pattern-matches-nothing warning   no offered tool fits the pattern (R16)
 shadowed-allow          warning   the same role's own deny covers the grant
@@ -17,7 +18,7 @@ role-without-callers    info      a role that no key and no agent has
                                   limits: `lint_limits.py`)
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
 
 from remit.model.contents import kind_of
@@ -67,7 +68,7 @@ def lint(
         findings += _empty_lists(role)
         findings += _unknown_servers(role, declaration, offered)
         findings += _servers_without_tools(role)
-        findings += _unknown_tools(role, offered)
+        findings += _unknown_tools(role, declaration, offered)
         findings += _idle_patterns(role, declaration, offered)
         findings += _shadowed_grants(role)
         findings += _wrong_hats(role, declaration)
@@ -146,8 +147,9 @@ def _servers_without_tools(role: Role) -> Iterator[Finding]:
             )
 
 
-def _unknown_tools(role: Role, offered: Offered) -> Iterator[Finding]:
+def _unknown_tools(role: Role, declaration: Declaration, offered: Offered) -> Iterator[Finding]:
     for server, names in role.tools.items():
+        left_out = _left_out(server, declaration, offered)
         for at, name in enumerate(names):
             path = f"roles.{role.name}.tools.{server}[{at}]"
             if "*" in name:
@@ -156,6 +158,15 @@ def _unknown_tools(role: Role, offered: Offered) -> Iterator[Finding]:
                     message=f"{name!r} is taken as an exact name: 'tools' has no patterns",
                     path=path,
                     remedy=f"write '{server}/{name}' under 'allow'",
+                )
+            elif name in left_out:
+                yield Finding(
+                    code="unserved-name",
+                    message=f"role {role.name!r} is granted {name!r}, "
+                    f"which the names of server {server!r} leave out: {left_out[name]}",
+                    path=path,
+                    remedy="grant the server's own tools, or declare remit's own server instead",
+                    server=server,
                 )
             elif (
                 server in offered
@@ -172,6 +183,15 @@ def _unknown_tools(role: Role, offered: Offered) -> Iterator[Finding]:
                     ),
                     server=server,
                 )
+
+
+def _left_out(server: str, declaration: Declaration, offered: Offered) -> Mapping[str, str]:
+    """Return the names that a shipped map leaves out, and that the server has not by itself."""
+    config = declaration.servers.get(server)
+    if config is None or config.names is None:
+        return {}
+    there = offered.get(server, frozenset())
+    return {name: why for name, why in config.names.left_out.items() if name not in there}
 
 
 def _idle_patterns(role: Role, declaration: Declaration, offered: Offered) -> Iterator[Finding]:

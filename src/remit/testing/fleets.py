@@ -1,7 +1,7 @@
 """Fleets of servers for tests: opened, settled, called, and waited for."""
 
 import os
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 
 import anyio
@@ -9,7 +9,7 @@ import anyio
 from remit.model.principals import Principal, PrincipalKind
 from remit.model.servers import ServerConfig, ServerStatus
 from remit.model.tools import ToolId
-from remit.upstreams.fleet import BuiltinServer, Fleet, Pace, open_fleet
+from remit.upstreams.fleet import Fleet, MakeBuiltin, Pace, open_fleet
 
 PATIENCE = 30.0
 """Seconds after which a test gives up; far more than anything takes."""
@@ -30,7 +30,7 @@ BRISK = Pace(
 async def open_servers(
     *servers: ServerConfig,
     pace: Pace = BRISK,
-    builtins: Mapping[str, Callable[[Sequence[str]], BuiltinServer]] | None = None,
+    builtins: Mapping[str, MakeBuiltin] | None = None,
     environ: Mapping[str, str] | None = None,
     unclaimed: Callable[[ServerConfig], str | None] = lambda _: None,
     settle: bool = True,

@@ -1,7 +1,7 @@
 """A bundled server, in the gateway's own process."""
 
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from typing import cast
 
 import structlog
@@ -35,7 +35,8 @@ async def open_builtin(setup: Setup) -> AsyncGenerator[Session]:
         server = setup.make_builtin()
     except (ValueError, OSError, RemitError) as error:
         raise UpstreamUnavailable(f"cannot start: {error}") from error
-    yield BuiltinSession(setup.config.name, server)
+    async with aclosing(server):
+        yield BuiltinSession(setup.config.name, server)
 
 
 class BuiltinSession:

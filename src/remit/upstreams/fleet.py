@@ -17,13 +17,13 @@ from remit.model.servers import ServerConfig, ServerStatus, ServerTrial
 from remit.model.tools import ToolId
 from remit.upstreams.background import open_background
 from remit.upstreams.catalogue import Catalogue
-from remit.upstreams.session import BuiltinServer
+from remit.upstreams.session import BuiltinServer, MakeBuiltin
 from remit.upstreams.surroundings import Pace, Surroundings
 from remit.upstreams.updates import Following
 from remit.upstreams.upstream import Upstream
 from remit.upstreams.warden import Warden, open_warden
 
-__all__ = ["BuiltinServer", "Fleet", "Pace", "open_fleet"]
+__all__ = ["BuiltinServer", "Fleet", "MakeBuiltin", "Pace", "open_fleet"]
 
 MOST_CONNECTING = 10
 """Servers that are being connected to at once."""
@@ -209,7 +209,7 @@ class Fleet:
 async def open_fleet(
     servers: Mapping[str, ServerConfig],
     *,
-    builtins: Mapping[str, Callable[[Sequence[str]], BuiltinServer]],
+    builtins: Mapping[str, MakeBuiltin],
     environ: Mapping[str, str],
     unclaimed: Callable[[ServerConfig], str | None],
     pace: Pace | None = None,
@@ -219,7 +219,7 @@ async def open_fleet(
 
     Args:
         servers: By name, in the order of the declaration.
-        builtins: Name of a bundled server to what makes one from its arguments.
+        builtins: Name of a bundled server to what makes one.
         environ: Where `${NAME}` in an entry is looked up.
         unclaimed: Why a server's command may not be started, since nobody has claimed its
             package (R30); None when it may.

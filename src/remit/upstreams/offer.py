@@ -115,9 +115,6 @@ def build_offer(
         has_headers: Whether calls travel with headers, so that a tool whose `x-mcp-header` is
             wrong has to be left out (protocol.md 1.2).
     """
-    ours: dict[str, list[str]] = {}
-    for our_name, their_name in config.tool_names.items():
-        ours.setdefault(their_name, []).append(our_name)
     tools: dict[str, Tool] = {}
     routes: dict[str, Route] = {}
     noted = list(notes)
@@ -129,7 +126,7 @@ def build_offer(
             noted.append(f"left out entry {position} of its list: {error}")
             continue
         seen.add(theirs.name)
-        for name in _names_of(theirs.name, config, ours):
+        for name in config.names_of(theirs.name):
             if kind_of(name) is not Kind.TOOL:
                 noted.append(f"left out tool {name!r}: its name reads as that of a {kind_of(name)}")
                 continue
@@ -218,11 +215,6 @@ class _Theirs:
                 [ours.get(name, name) if isinstance(name, str) else name for name in names]
             )
         return joined(parts)
-
-
-def _names_of(theirs: str, config: ServerConfig, ours: Mapping[str, list[str]]) -> list[str]:
-    """Return what we call a tool: nothing when its name is taken for another one."""
-    return ours.get(theirs, [] if theirs in config.tool_names else [theirs])
 
 
 def _unused(config: ServerConfig, theirs: Collection[str], ours: Collection[str]) -> Iterator[str]:

@@ -135,6 +135,17 @@ class BuiltinServer(Protocol):
         """Run a tool and return the `result` of `tools/call`."""
         ...
 
+    async def aclose(self) -> None:
+        """Let go of what it holds."""
+        ...
+
+
+MakeBuiltin = Callable[[Sequence[str], Mapping[str, str]], BuiltinServer]
+"""Makes a bundled server from its arguments and its environment.
+
+It raises ValueError, with a message of one line, if they do not fit.
+"""
+
 
 class Signals:
     """What a connection tells its owner: the tools changed, or the conversation is over.

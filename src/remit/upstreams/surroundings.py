@@ -1,13 +1,13 @@
 """What all servers of a fleet have in common."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import anyio
 from anyio.abc import TaskGroup
 
 from remit.model.servers import ServerConfig
-from remit.upstreams.session import BuiltinServer
+from remit.upstreams.session import MakeBuiltin
 from remit.upstreams.trust import Trust
 from remit.upstreams.warden import Warden
 
@@ -48,7 +48,7 @@ class Surroundings:
     """What every server of a fleet is started with.
 
     Attributes:
-        builtins: Name of a bundled server to what makes one from its arguments.
+        builtins: Name of a bundled server to what makes one.
         environ: Where `${NAME}` is looked up.
         unclaimed: Why a command may not be started, since nobody has claimed its package (R30);
             None when it may.
@@ -57,7 +57,7 @@ class Surroundings:
         warden: Watches over child processes.
     """
 
-    builtins: Mapping[str, Callable[[Sequence[str]], BuiltinServer]]
+    builtins: Mapping[str, MakeBuiltin]
     environ: Mapping[str, str] = field(repr=False)
     unclaimed: Callable[[ServerConfig], str | None]
     slots: anyio.Semaphore

@@ -412,7 +412,7 @@ class Upstream:
             warden=self._around.warden,
             is_legacy=is_legacy,
             abilities=way.abilities,
-            make_builtin=None if make is None else partial(make, resolved.args),
+            make_builtin=None if make is None else partial(make, resolved.args, resolved.env),
         )
         self._opened.append(signals)
         try:

@@ -1,7 +1,7 @@
 """git_branch and git_checkout: list branches, create them, switch to them."""
 
-from remit.servers.git.arguments import Arguments
-from remit.servers.git.errors import ToolError
+from remit.servers.arguments import Arguments
+from remit.servers.errors import ToolError
 from remit.servers.git.refs import branch_from, current_branch, find_commit, get_commit
 from remit.servers.git.repository import Repository
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import anyio
 import anyio.to_thread
 
-from remit.servers.git.arguments import Arguments
-from remit.servers.git.errors import ToolError
+from remit.servers.arguments import Arguments
+from remit.servers.errors import ToolError
 from remit.servers.git.fence import fenced_paths, plain
 from remit.servers.git.refs import current_branch, find_commit, with_identity
 from remit.servers.git.repository import Repository

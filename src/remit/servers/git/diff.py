@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from remit.servers.git.arguments import Arguments
-from remit.servers.git.errors import ToolError
+from remit.servers.arguments import Arguments
+from remit.servers.errors import ToolError
 from remit.servers.git.fence import fenced_paths
 from remit.servers.git.refs import get_range
 from remit.servers.git.repository import Repository

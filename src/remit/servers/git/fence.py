@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
 
-from remit.servers.git.errors import ToolError
+from remit.servers.errors import ToolError
 
 _GIT_NAMES = frozenset({".git", "git~1"})
 

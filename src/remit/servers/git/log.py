@@ -1,7 +1,7 @@
 """git_log: commits, newest first."""
 
-from remit.servers.git.arguments import Arguments
-from remit.servers.git.errors import ToolError
+from remit.servers.arguments import Arguments
+from remit.servers.errors import ToolError
 from remit.servers.git.fence import fenced_paths, plain
 from remit.servers.git.refs import find_commit, get_range
 from remit.servers.git.repository import Repository

@@ -5,9 +5,9 @@ from contextlib import asynccontextmanager
 
 import anyio
 
-from remit.servers.git.arguments import Arguments
+from remit.servers.arguments import Arguments
+from remit.servers.errors import ToolError
 from remit.servers.git.commit import commit, message_from
-from remit.servers.git.errors import ToolError
 from remit.servers.git.obstacles import require_clear
 from remit.servers.git.refs import branch_from, current_branch, find_commit, with_identity
 from remit.servers.git.repository import Repository

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from remit.servers.git.errors import ToolError
+from remit.servers.errors import ToolError
 from remit.servers.git.repository import Repository
 
 _NAMED = 10

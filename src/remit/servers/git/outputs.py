@@ -3,121 +3,106 @@
 from collections.abc import Mapping
 from typing import Final
 
-Schema = dict[str, object]
+from remit.servers.shapes import (
+    COUNT_OR_NULL,
+    FLAG,
+    TEXT,
+    TEXT_OR_NULL,
+    Schema,
+    list_of,
+    one_of,
+    or_null,
+    record,
+)
 
-_TEXT: Schema = {"type": "string"}
-_TEXT_OR_NULL: Schema = {"type": ["string", "null"]}
-_COUNT_OR_NULL: Schema = {"type": ["integer", "null"]}
-_FLAG: Schema = {"type": "boolean"}
-
-
-def _object(optional: tuple[str, ...] = (), /, **properties: Schema) -> Schema:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": [name for name in properties if name not in optional],
-        "additionalProperties": False,
-    }
-
-
-def _list(items: Schema) -> Schema:
-    return {"type": "array", "items": items}
-
-
-def _one_of(*values: str) -> Schema:
-    return {"type": "string", "enum": list(values)}
-
-
-_CHANGE = _object(("old_path",), path=_TEXT, state=_TEXT, old_path=_TEXT)
+_CHANGE = record(("old_path",), path=TEXT, state=TEXT, old_path=TEXT)
 
 OUTPUT_SCHEMAS: Final[Mapping[str, Schema]] = {
-    "git_status": _object(
-        branch=_TEXT_OR_NULL,
-        detached=_FLAG,
-        commit=_TEXT_OR_NULL,
-        upstream=_TEXT_OR_NULL,
-        ahead=_COUNT_OR_NULL,
-        behind=_COUNT_OR_NULL,
-        under_way=_TEXT_OR_NULL,
-        clean=_FLAG,
-        staged=_list(_CHANGE),
-        unstaged=_list(_CHANGE),
-        untracked=_list(_TEXT),
-        conflicts=_list(_TEXT),
-        truncated=_FLAG,
+    "git_status": record(
+        branch=TEXT_OR_NULL,
+        detached=FLAG,
+        commit=TEXT_OR_NULL,
+        upstream=TEXT_OR_NULL,
+        ahead=COUNT_OR_NULL,
+        behind=COUNT_OR_NULL,
+        under_way=TEXT_OR_NULL,
+        clean=FLAG,
+        staged=list_of(_CHANGE),
+        unstaged=list_of(_CHANGE),
+        untracked=list_of(TEXT),
+        conflicts=list_of(TEXT),
+        truncated=FLAG,
     ),
-    "git_diff": _object(
-        files=_list(
-            _object(
+    "git_diff": record(
+        files=list_of(
+            record(
                 ("old_path",),
-                path=_TEXT,
-                state=_TEXT,
-                additions=_COUNT_OR_NULL,
-                deletions=_COUNT_OR_NULL,
-                old_path=_TEXT,
+                path=TEXT,
+                state=TEXT,
+                additions=COUNT_OR_NULL,
+                deletions=COUNT_OR_NULL,
+                old_path=TEXT,
             )
         ),
-        patch=_TEXT,
-        truncated=_FLAG,
+        patch=TEXT,
+        truncated=FLAG,
     ),
-    "git_log": _object(
-        commits=_list(
-            _object(
-                commit=_TEXT,
-                parents=_list(_TEXT),
-                author=_object(name=_TEXT, email=_TEXT),
-                authored=_TEXT,
-                committed=_TEXT,
-                refs=_list(_TEXT),
-                subject=_TEXT,
-                body=_TEXT,
+    "git_log": record(
+        commits=list_of(
+            record(
+                commit=TEXT,
+                parents=list_of(TEXT),
+                author=record(name=TEXT, email=TEXT),
+                authored=TEXT,
+                committed=TEXT,
+                refs=list_of(TEXT),
+                subject=TEXT,
+                body=TEXT,
             )
         ),
-        has_more=_FLAG,
-        truncated=_FLAG,
+        has_more=FLAG,
+        truncated=FLAG,
     ),
-    "git_branch": _object(
-        current=_TEXT_OR_NULL,
-        branches=_list(
-            _object(
-                name=_TEXT,
-                commit=_TEXT,
-                remote=_FLAG,
-                current=_FLAG,
-                upstream=_TEXT_OR_NULL,
-                subject=_TEXT,
+    "git_branch": record(
+        current=TEXT_OR_NULL,
+        branches=list_of(
+            record(
+                name=TEXT,
+                commit=TEXT,
+                remote=FLAG,
+                current=FLAG,
+                upstream=TEXT_OR_NULL,
+                subject=TEXT,
             )
         ),
-        created={"anyOf": [_object(name=_TEXT, commit=_TEXT), {"type": "null"}]},
-        truncated=_FLAG,
+        created=or_null(record(name=TEXT, commit=TEXT)),
+        truncated=FLAG,
     ),
-    "git_checkout": _object(
-        branch=_TEXT, previous=_TEXT_OR_NULL, commit=_TEXT_OR_NULL, created=_FLAG
+    "git_checkout": record(branch=TEXT, previous=TEXT_OR_NULL, commit=TEXT_OR_NULL, created=FLAG),
+    "git_commit": record(commit=TEXT, branch=TEXT_OR_NULL, subject=TEXT, files=list_of(TEXT)),
+    "git_push": record(
+        remote=TEXT,
+        branch=TEXT,
+        commit=TEXT,
+        result=one_of("updated", "created", "up-to-date"),
+        set_upstream=FLAG,
     ),
-    "git_commit": _object(commit=_TEXT, branch=_TEXT_OR_NULL, subject=_TEXT, files=_list(_TEXT)),
-    "git_push": _object(
-        remote=_TEXT,
-        branch=_TEXT,
-        commit=_TEXT,
-        result=_one_of("updated", "created", "up-to-date"),
-        set_upstream=_FLAG,
+    "git_pull": record(
+        remote=TEXT,
+        branch=TEXT,
+        into=TEXT_OR_NULL,
+        strategy=one_of("ff-only", "merge", "rebase"),
+        result=one_of("up-to-date", "fast-forward", "merged", "rebased"),
+        before=TEXT_OR_NULL,
+        commit=TEXT,
     ),
-    "git_pull": _object(
-        remote=_TEXT,
-        branch=_TEXT,
-        into=_TEXT_OR_NULL,
-        strategy=_one_of("ff-only", "merge", "rebase"),
-        result=_one_of("up-to-date", "fast-forward", "merged", "rebased"),
-        before=_TEXT_OR_NULL,
-        commit=_TEXT,
-    ),
-    "git_merge": _object(
-        branch=_TEXT,
-        into=_TEXT_OR_NULL,
-        strategy=_one_of("merge", "ff-only", "squash"),
-        result=_one_of("up-to-date", "fast-forward", "merged", "squashed"),
-        before=_TEXT_OR_NULL,
-        commit=_TEXT,
+    "git_merge": record(
+        branch=TEXT,
+        into=TEXT_OR_NULL,
+        strategy=one_of("merge", "ff-only", "squash"),
+        result=one_of("up-to-date", "fast-forward", "merged", "squashed"),
+        before=TEXT_OR_NULL,
+        commit=TEXT,
     ),
 }
 """Output schema by tool name."""

@@ -1,7 +1,7 @@
 """git_pull: fetch a branch of a configured remote and bring it into the current one."""
 
-from remit.servers.git.arguments import Arguments
-from remit.servers.git.errors import ToolError
+from remit.servers.arguments import Arguments
+from remit.servers.errors import ToolError
 from remit.servers.git.merge import (
     fast_forward,
     merge,

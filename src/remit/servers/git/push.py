@@ -1,7 +1,7 @@
 """git_push: send a branch to a configured remote, never by force."""
 
-from remit.servers.git.arguments import Arguments
-from remit.servers.git.errors import ToolError
+from remit.servers.arguments import Arguments
+from remit.servers.errors import ToolError
 from remit.servers.git.refs import branch_from, current_branch, find_commit, get_remote
 from remit.servers.git.repository import Repository
 from remit.servers.git.run import Output

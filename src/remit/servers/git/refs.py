@@ -3,7 +3,7 @@
 import re
 from dataclasses import replace
 
-from remit.servers.git.errors import ToolError
+from remit.servers.errors import ToolError
 from remit.servers.git.fence import plain
 from remit.servers.git.run import Git
 

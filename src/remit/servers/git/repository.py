@@ -4,8 +4,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from remit.servers.errors import ToolError
 from remit.servers.git.credentials import secrets_in
-from remit.servers.git.errors import ToolError
 from remit.servers.git.fence import plain
 from remit.servers.git.run import Git
 

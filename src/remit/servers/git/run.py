@@ -15,8 +15,8 @@ from subprocess import DEVNULL, PIPE
 import anyio
 from anyio.abc import ByteReceiveStream, Process
 
+from remit.servers.errors import ToolError
 from remit.servers.git.credentials import without_credentials, without_secrets
-from remit.servers.git.errors import ToolError
 
 OUTPUT_CAP = 256 * 1024
 """Bytes kept of each of git's two outputs; what follows is read and dropped."""

@@ -1,6 +1,6 @@
 """git_status: the branch, and what differs from it."""
 
-from remit.servers.git.arguments import Arguments
+from remit.servers.arguments import Arguments
 from remit.servers.git.repository import Repository
 
 _STATES = {

@@ -1,4 +1,4 @@
-"""The one error the git tools raise on purpose."""
+"""The one error that the tools of bundled servers raise on purpose."""
 
 
 class ToolError(Exception):
