@@ -33,6 +33,7 @@ _TASK: Final = re.compile(r"\[([ xX])\](\s+|$)")
 _BREAK: Final = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _DEEPEST: Final = 60
 _MARKS: Final[Mapping[str, str]] = {"strong": "strong", "em": "em", "s": "strike"}
+_ORDER: Final = ("link", "strong", "em", "strike", "code")
 # Where a block may stand (ADF's schema): at the top, in a quotation, panel, list item or cell.
 _HEADINGS_IN: Final = frozenset({"doc", "panel", "cell"})
 
@@ -203,7 +204,8 @@ def _paragraph(content: list[Node]) -> Node:
 
 def _text(text: str, marks: Sequence[Node] = ()) -> Node:
     node: Node = {"type": "text", "text": text}
-    return node | {"marks": list(marks)} if marks else node
+    in_order = sorted(marks, key=lambda mark: _ORDER.index(str(mark["type"])))
+    return node | {"marks": in_order} if in_order else node
 
 
 def _inline_of(block: SyntaxTreeNode, marks: Sequence[Node] = ()) -> list[Node]:

@@ -136,7 +136,7 @@ def _list(node: _Node, depth: int, *, second: bool) -> str:
             number += 1
         else:
             marker = "* " if second else "- "
-        text = _blocks(nodes_in(item), depth + 1) if nodes_in(item) else _own_words(item)
+        text = _item(item, depth)
         if kind == "taskList":
             text = f"[{'x' if attribute(item, 'state') == 'DONE' else ' '}] {text}"
         items.append(_hung(text, marker))
@@ -144,8 +144,17 @@ def _list(node: _Node, depth: int, *, second: bool) -> str:
     return ("\n\n" if loose else "\n").join(items)
 
 
-def _own_words(item: _Node) -> str:
-    return inline_markdown([{"type": "text", "text": words(item)}])
+def _item(item: _Node, depth: int) -> str:
+    if not nodes_in(item):
+        return inline_markdown([{"type": "text", "text": words(item)}])
+    if kind_of(item) in {"taskItem", "decisionItem"}:
+        return inline_markdown(nodes_in(item))
+    blocks = nodes_in(item)
+    text = _blocks(blocks, depth + 1)
+    nests = [kind_of(block) for block in blocks] in (["paragraph", kind] for kind in _LISTS)
+    first, _, nested = text.partition("\n\n")
+    # Only a list that cannot be taken for anything else may follow without an empty line.
+    return f"{first}\n{nested}" if nests and re.match(r"(- |1\. )\S", nested) else text
 
 
 def _hung(text: str, marker: str) -> str:
