@@ -8,10 +8,12 @@ Schema = dict[str, object]
 LONGEST_NAME: Final = 4096
 LONGEST_TEXT: Final = 65536
 
+# A list as `type` is lawful too, and lost on clients whose schemas know one type only.
+_NULL: Final[Schema] = {"type": "null"}
 TEXT: Final[Schema] = {"type": "string"}
-TEXT_OR_NULL: Final[Schema] = {"type": ["string", "null"]}
+TEXT_OR_NULL: Final[Schema] = {"anyOf": [TEXT, _NULL]}
 COUNT: Final[Schema] = {"type": "integer"}
-COUNT_OR_NULL: Final[Schema] = {"type": ["integer", "null"]}
+COUNT_OR_NULL: Final[Schema] = {"anyOf": [COUNT, _NULL]}
 FLAG: Final[Schema] = {"type": "boolean"}
 
 
@@ -81,4 +83,4 @@ def one_of(*values: str) -> Schema:
 
 def or_null(schema: Schema) -> Schema:
     """Return what is described, or null."""
-    return {"anyOf": [schema, {"type": "null"}]}
+    return {"anyOf": [schema, _NULL]}
