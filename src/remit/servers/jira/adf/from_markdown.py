@@ -178,7 +178,7 @@ def _task_state(item: SyntaxTreeNode) -> str | None:
     found = _TASK.match(item.children[0].children[0].content)
     if found is None:
         return None
-    return "TODO" if found.group(1) == " " else "DONE"
+    return ("todo" if found.group(1) == " " else "done").upper()
 
 
 def _without(paragraph: Node, prefix: re.Pattern[str]) -> Node:
