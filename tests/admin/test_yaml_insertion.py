@@ -56,12 +56,33 @@ def test_lines_come_to_their_neighbours_and_no_other_line_changes(
 
 
 @pytest.mark.parametrize(
-    "place",
-    [["roles", "flow"], ["roles", "flow", "tools"], ["version"], ["roles", "absent"]],
-    ids=".".join,
+    ("line", "written"),
+    [
+        ("{tools: {git: [git_log]}}", "{tools: {new: {a: [b]}, git: [git_log]}}"),
+        ('{"tools": { git: []}}  # ok', '{"tools": {new: {a: [b]},  git: []}}  # ok'),
+        ("{tools: {}, mytools: {x: y}}", "{tools: {new: {a: [b]}}, mytools: {x: y}}"),
+    ],
 )
-def test_what_lines_cannot_be_put_into_is_left_alone(place: Sequence[str]) -> None:
-    assert with_member(WRITTEN, place, "new", 1) is None
+def test_into_braces_on_one_line_go_words(line: str, written: str) -> None:
+    text = f"roles:\n  r: {line}\n"
+
+    assert with_member(text, ["roles", "r", "tools"], "new", {"a": ["b"]}) == (
+        f"roles:\n  r: {written}\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        (WRITTEN, ["version"]),
+        (WRITTEN, ["roles", "absent"]),
+        (WRITTEN, ["roles", "reader", "tools", "git"]),
+        ('{"roles": {}}', ["roles"]),
+        ("a: &a\n  b: 1\nc: *a\n", ["c"]),
+    ],
+)
+def test_what_lines_cannot_be_put_into_is_left_alone(text: str, place: Sequence[str]) -> None:
+    assert with_member(text, place, "new", 1) is None
 
 
 def test_what_is_there_already_is_not_written_again() -> None:

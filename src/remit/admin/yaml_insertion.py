@@ -1,14 +1,15 @@
 """Put a new member into a YAML document that a person wrote, and leave every other line alone.
 
-Lines go directly behind the key that they belong to, as far in as their neighbours. Whether that is
-right is not reasoned about but seen: the text is read again, and has to be the old document with
-the new member, and nothing else.
+Lines go directly behind the key that they belong to, as far in as their neighbours; into a mapping
+in braces on one line go words. Whether that is right is not reasoned about but seen: the text is
+read again, and has to be the old document with the new member, and nothing else.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from remit.admin.imports.writing import members_of
+from remit.admin.imports.writing import members_of, scalar
 from remit.admin.yaml_source import Source, child_path, read_text
 from remit.errors import DeclarationError
 
@@ -19,7 +20,7 @@ def with_member(text: str, place: Sequence[str], key: str, value: object) -> str
     """Return *text* with a member more in the mapping at *place*.
 
     A section that is not there is put at the end. None where the document is written in a way that
-    lines cannot simply be put into, such as `{...}`, or has a member of that name.
+    nothing can simply be put into, as JSON is, or has a member of that name.
 
     Raises:
         DeclarationError: The text is no document.
@@ -34,11 +35,14 @@ def with_member(text: str, place: Sequence[str], key: str, value: object) -> str
     if not line or not isinstance(parent, Mapping | None):
         return None
     members = cast("Mapping[str, object]", parent or {})
-    if key in members:
+    if key in members or text.lstrip().startswith("{"):
         return None
     indent = _indent_of(text, before, place, members)
     lines = [f"{indent}{one}" for one in members_of({key: value})]
-    return _proven(_spliced(text, line, lines), before, tuple(place), key, value)
+    written = _proven(_spliced(text, line, lines), before, place, key, value)
+    if written is None:
+        written = _proven(_within(text, line, place, {key: value}), before, place, key, value)
+    return written
 
 
 def _indent_of(
@@ -50,6 +54,28 @@ def _indent_of(
         if first:
             return _head(lines[first - 1])
     return _head(lines[source.positions[_path(place)] - 1]) + _STEP
+
+
+def _within(text: str, number: int, place: Sequence[str], member: Mapping[str, object]) -> str:
+    """Return *text* with a member more behind the brace that opens the mapping in that line."""
+    lines = text.splitlines(keepends=True)
+    opened = re.compile(rf"(.*(?<![\w-]){re.escape(place[-1])}['\"]?:\s*{{)(\s*}})?")
+    found = opened.match(lines[number - 1])
+    if found is not None:
+        rest = lines[number - 1][found.end(1) :]
+        comma = "" if found[2] else ", "
+        lines[number - 1] = f"{found[1]}{_flow(member)[1:-1]}{comma}{rest}"
+    return "".join(lines)
+
+
+def _flow(value: object) -> str:
+    """Return *value* in one line."""
+    if isinstance(value, Mapping):
+        members = cast("Mapping[str, object]", value).items()
+        return f"{{{', '.join(f'{scalar(key)}: {_flow(inner)}' for key, inner in members)}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_flow, cast('list[object]', value)))}]"
+    return scalar(value)
 
 
 def _head(line: str) -> str:
