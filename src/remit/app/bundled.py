@@ -9,7 +9,11 @@ from remit.upstreams.fleet import BuiltinServer, MakeBuiltin
 
 BUILTINS: Mapping[str, str] = {
     "git": "remit.servers.git.server",
+<<<<<<< HEAD
     "jira": "remit.servers.jira.server",
+=======
+    "github": "remit.servers.github.server",
+>>>>>>> union
 }
 """The one registry of bundled servers: `builtin:` name to the module whose `open_server` opens it.
 
