@@ -9,11 +9,8 @@ from remit.upstreams.fleet import BuiltinServer, MakeBuiltin
 
 BUILTINS: Mapping[str, str] = {
     "git": "remit.servers.git.server",
-<<<<<<< HEAD
-    "jira": "remit.servers.jira.server",
-=======
     "github": "remit.servers.github.server",
->>>>>>> union
+    "jira": "remit.servers.jira.server",
 }
 """The one registry of bundled servers: `builtin:` name to the module whose `open_server` opens it.
 
