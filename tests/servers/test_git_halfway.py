@@ -250,13 +250,15 @@ async def test_readers_and_writers_of_one_repository_do_not_disturb_each_other(
 
     calls: list[tuple[str, dict[str, object]]] = []
     for number in range(4):
-        calls += [
-            ("git_commit", {"message": f"{number}", "paths": [f"{number}.txt"]}),
-            ("git_push", {}),
-            ("git_status", {}),
-            ("git_diff", {"target": "topic"}),
-            ("git_branch", {"branch_name": f"b{number}"}),
-        ]
+        calls.extend(
+            [
+                ("git_commit", {"message": f"{number}", "paths": [f"{number}.txt"]}),
+                ("git_push", {}),
+                ("git_status", {}),
+                ("git_diff", {"target": "topic"}),
+                ("git_branch", {"branch_name": f"b{number}"}),
+            ]
+        )
 
     async with anyio.create_task_group() as tasks:
         for tool, arguments in calls:

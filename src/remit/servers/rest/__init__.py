@@ -1,0 +1,1 @@
+"""A REST client that the bundled servers of web services share: limits, retries, faults."""
