@@ -1,24 +1,22 @@
 """Published servers under our names: every tool of the shipped maps really works (R30)."""
 
 import json
-import os
-import socket
 import subprocess
 import sys
-import time
 from collections.abc import Generator, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
 import httpx2
 import pytest
+from tests.conftest import IN_CI
 from tests.e2e.conftest import Serve
 from tests.e2e.enterprise import HOST, open_enterprise
 
 from remit.admin.published_names import published_names
-from remit.testing.gateway import Caller, Running, environment
+from remit.testing.gateway import Caller, Running
 from remit.testing.github_fake import TOKENS, GitHubFake, open_github_fake
+from remit.testing.jira_fake import is_jira_here, open_jira
 
 REPOSITORY = Path(__file__).parents[2]
 SCRIPTS = Path(sys.executable).parent
@@ -31,7 +29,7 @@ pytestmark = pytest.mark.timeout(420)  # the first one here installs mcp-atlassi
 
 def is_missing(what: str) -> NoReturn:
     """Skip, or fail where everything has to be there."""
-    if os.environ.get("CI") == "true":
+    if IN_CI:
         pytest.fail(what)
     pytest.skip(what)
 
@@ -125,35 +123,11 @@ async def test_githubs_own_server_serves_our_names(
 
 @pytest.fixture
 def jira(tmp_path: Path) -> Generator[str]:
-    """Start a fake of Jira Data Center with tickets; give its address."""
-    program = SCRIPTS / "jira820"
-    if not program.exists():
+    """Give the address of a fake of Jira Data Center with tickets."""
+    if not is_jira_here():
         is_missing("the fake of Jira is missing: pip install jira820")
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
-    with (tmp_path / "jira.log").open("wb") as log:
-        process = subprocess.Popen(
-            [program], env=environment({"JIRA820_PORT": str(port)}), stdout=log, stderr=log
-        )
-    url = f"http://127.0.0.1:{port}"
-    try:
-        deadline = time.monotonic() + LONGEST
-        while not answers(f"{url}/rest/api/2/serverInfo"):
-            assert process.poll() is None, (tmp_path / "jira.log").read_text()
-            assert time.monotonic() < deadline
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(0.1)
+    with open_jira(tmp_path) as url:
         yield url
-    finally:
-        process.terminate()
-        process.wait(LONGEST)
-
-
-def answers(url: str) -> bool:
-    try:
-        return httpx2.get(url).is_success
-    except httpx2.TransportError:
-        return False
 
 
 @pytest.fixture(scope="module")
@@ -178,7 +152,7 @@ async def test_mcp_atlassian_serves_our_names_of_jira(
 
     made = await squad(
         "create_ticket",
-        project_key="JIRA820",
+        project_key="SHOP",
         summary="A ticket through remit",
         issue_type="Task",
         description="As it is",
