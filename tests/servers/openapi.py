@@ -142,10 +142,13 @@ def _translated(node: object) -> object:
 
 def _translated_fields(node: dict[str, object]) -> dict[str, object]:
     fields = {
-        name: _translated(value)
-        for name, value in node.items()
-        if name not in {"nullable", "example", "examples"} or isinstance(value, dict)
+        name: _translated(value) for name, value in node.items() if not _is_remark(name, value)
     }
     if node.get("nullable") is True:
         return {"anyOf": [fields, {"type": "null"}]}
     return fields
+
+
+def _is_remark(name: str, value: object) -> bool:
+    """Whether a member is no part of a schema, nor a property that is called so."""
+    return name in {"nullable", "example", "examples"} and not isinstance(value, dict)
