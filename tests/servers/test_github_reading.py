@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import anyio
 from tests.servers.github_worlds import open_world
 
 from remit.testing.faulty_web import Fault, Seen, as_json
@@ -278,3 +279,33 @@ async def test_what_is_read_again_is_asked_for_by_its_tag() -> None:
 
     assert first == second
     assert [seen.headers.get("if-none-match") for seen in world.web.seen] == [None, 'W/"1"']
+
+
+async def test_the_key_of_a_comment_is_found_behind_many_others() -> None:
+    def script(seen: Seen) -> Fault:
+        if "page=2" in seen.target:
+            return as_json([{"id": 9, "body": "c\n\n<!-- remit-key: k -->"}])
+        return as_json([{"id": 1, "body": "c"}], Link='<https://x?page=2>; rel="next"')
+
+    async with open_world(script=script) as world:
+        said = await world.call("add_issue_comment", issue_number=7, body="c", idempotency_key="k")
+
+    assert (said["id"], said["created"]) == (9, False)
+    assert {seen.method for seen in world.web.seen} == {"GET"}
+
+
+async def test_a_change_that_does_not_get_its_turn_says_that_nothing_was_done() -> None:
+    async with open_world(script=lambda _: as_json([]), time_limit=8.0) as world:
+        world.web.fail(Fault(way="stall", status=201), method="POST", times=9)
+        said = list[str]()
+
+        async def create() -> None:
+            said.append(await world.refused("create_issue", title="t"))
+
+        with anyio.fail_after(60):
+            async with anyio.create_task_group() as tasks:
+                for _ in range(4):
+                    tasks.start_soon(create)
+
+    assert sum("nothing was done: other changes are still under way" in one for one in said) >= 1
+    assert sum("it was not there" in one for one in said) >= 1
