@@ -21,7 +21,7 @@ import mcp_types
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 
-from remit.testing.squad import Squad, open_squad
+from remit.testing.squad import BOARD, DONE, PERSON, PROJECT, UNDER_WAY, Squad, open_squad
 
 TITLE = "Tell whether the service is up"
 BRANCH = "feature/health"
@@ -90,12 +90,12 @@ async def plan(squad: Squad) -> str:
     async with at_work(squad, "project_manager") as manager:
         ticket = await manager.does(
             "jira__create_ticket",
-            project_key=squad.jira.project,
+            project_key=PROJECT,
             summary=TITLE,
             description="`GET /health` answers **ok** while the service runs.",
         )
         key = str(ticket["key"])
-        await manager.does("jira__assign_ticket", ticket_key=key, assignee=squad.jira.person)
+        await manager.does("jira__assign_ticket", ticket_key=key, assignee=PERSON)
         await manager.may_not("git__git_commit", message="a shortcut", all=True)
         await manager.may_not("github__merge_pull_request", pull_number=1)
     return key
@@ -131,7 +131,7 @@ async def examine(squad: Squad, ticket: str, pull_number: int) -> None:
     say("\nqa_tester tests")
     async with at_work(squad, "qa_tester") as tester:
         await tester.does("github__get_pull_request", pull_number=pull_number)
-        await tester.does("jira__change_status", ticket_key=ticket, status=squad.jira.under_way)
+        await tester.does("jira__change_status", ticket_key=ticket, status=UNDER_WAY)
         said = "Answers `ok` on three runs."
         await tester.does("jira__add_comment", ticket_key=ticket, body=said)
         await tester.does("github__add_issue_comment", issue_number=pull_number, body=said)
@@ -162,8 +162,8 @@ async def close(squad: Squad, ticket: str) -> None:
     """Close the ticket and look at the sprint."""
     say("\nproject_manager closes")
     async with at_work(squad, "project_manager") as manager:
-        await manager.does("jira__change_status", ticket_key=ticket, status=squad.jira.done)
-        await manager.does("jira__get_sprint", board=squad.jira.board, tickets=False)
+        await manager.does("jira__change_status", ticket_key=ticket, status=DONE)
+        await manager.does("jira__get_sprint", board=BOARD, tickets=False)
         await manager.may_not("git__git_log")
 
 

@@ -13,7 +13,7 @@ import httpx2
 import pytest
 
 from remit.testing.gateway import Caller
-from remit.testing.squad import Squad, git, open_squad
+from remit.testing.squad import BOARD, PERSON, PROJECT, UNDER_WAY, Squad, git, open_squad
 
 GOLDEN = Path(__file__).parents[1] / "conformance" / "golden" / "roles.csv"
 ROWS = [tuple(row) for row in list(csv.reader(GOLDEN.read_text().splitlines()))[1:]]
@@ -54,7 +54,7 @@ class Desk:
         return self.squad.github.ask(method, f"/repos/{self.squad.repository}/{path}", **body)
 
     def arguments(self) -> dict[str, dict[str, Any]]:
-        jira, pull = self.squad.jira, {"pull_number": self.pull["number"]}
+        pull = {"pull_number": self.pull["number"]}
         issue, ticket = {"issue_number": self.issue["number"]}, {"ticket_key": self.ticket}
         return {
             "git_status": {},
@@ -78,14 +78,14 @@ class Desk:
             "list_issues": {},
             "get_repository": {},
             "search_code": {"query": "words"},
-            "create_ticket": {"project_key": jira.project, "summary": f"{self.role} plans"},
+            "create_ticket": {"project_key": PROJECT, "summary": f"{self.role} plans"},
             "get_ticket": ticket,
             "update_ticket": {**ticket, "summary": f"{self.role} thinks again"},
             "add_comment": {**ticket, "body": f"{self.role} was here"},
-            "change_status": {**ticket, "status": jira.under_way},
-            "assign_ticket": {**ticket, "assignee": jira.person},
-            "search_tickets": {"text": self.role, "project_key": jira.project},
-            "get_sprint": {"board": jira.board},
+            "change_status": {**ticket, "status": UNDER_WAY},
+            "assign_ticket": {**ticket, "assignee": PERSON},
+            "search_tickets": {"text": self.role, "project_key": PROJECT},
+            "get_sprint": {"board": BOARD},
         }  # fmt: skip
 
     def state(self) -> object:
