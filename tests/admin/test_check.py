@@ -73,9 +73,8 @@ def test_the_example_of_the_contract_has_warnings_alone(example_yaml: Path) -> N
     report = check_declaration(load_declaration(example_yaml), environ=ENVIRON)
 
     assert report.errors == ()
-    # The github server is left out, which is said once and not again for each role.
     codes = Counter(w.code for w in report.warnings)
-    assert codes["not-in-this-release"] == 1
+    assert codes["not-in-this-release"] == 0
     assert codes["unknown-server"] == codes["unknown-tool"] == 0
 
 

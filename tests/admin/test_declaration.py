@@ -54,20 +54,16 @@ def test_the_example_of_the_contract_loads(example_yaml: Path) -> None:
     loaded = load_declaration(example_yaml)
     declaration = loaded.declaration
 
-    assert list(declaration.servers) == ["git", "time", "wiki"]
+    assert list(declaration.servers) == ["git", "github", "time", "wiki"]
     assert declaration.servers["git"].transport is Transport.BUILTIN
     assert declaration.servers["git"].args == ("--repository", ".")
     assert declaration.servers["wiki"].default_access == "deny"
     assert declaration.audit.body_cap == 16 * 1024
     assert declaration.audit.retention_days == 90
     assert declaration.roles["reviewer"].deny == ("*/delete_*",)
-    # A server of a later release is left out, and said to be (R8).
-    assert list(loaded.left_out) == ["github"]
-    assert {(w.code, w.message.split("'")[1]) for w in loaded.warnings} == {
-        ("not-in-this-release", "mcp_servers.github.builtin"),
-    }
+    assert loaded.left_out == {}
+    assert loaded.warnings == ()
     assert [limit.rate for limit in declaration.limits] == ["30 calls per minute"]
-    assert all(w.line and w.file == str(example_yaml) for w in loaded.warnings)
 
 
 def test_every_section_of_a_later_release_is_known_and_said_not_to_act_yet() -> None:

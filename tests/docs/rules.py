@@ -178,7 +178,9 @@ async def _tools_of(entry: Mapping[str, Any], scratch: Scratch) -> list[str]:
     with anyio.fail_after(LONGEST):
         if "command" in entry:
             program = StdioServerParameters(
-                command=entry["command"], args=entry["args"], env=dict(scratch.environment)
+                command=entry["command"],
+                args=entry["args"],
+                env={**scratch.environment, **entry.get("env", {})},
             )
             async with Client(stdio_client(program)) as client:
                 return [tool.name for tool in (await client.list_tools()).tools]

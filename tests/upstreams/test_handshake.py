@@ -1,5 +1,7 @@
 """Which era a server speaks, with servers that say whatever a test wants."""
 
+import asyncio
+import gc
 import json
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -118,6 +120,26 @@ async def test_a_slow_legacy_server_may_refuse_the_probe_first() -> None:
         script.say("initialize", INITIALIZED)
 
     assert await _negotiate(Script({"initialize": late})) == "2025-06-18"
+
+
+@pytest.mark.parametrize(
+    ("probe", "initialize"), [(UNKNOWN, INITIALIZED), (DISCOVERED, UNKNOWN)], ids=["old", "new"]
+)
+async def test_the_answer_that_does_not_decide_is_no_fault_in_the_log(
+    probe: Answer, initialize: Answer
+) -> None:
+    # mcp-atlassian starts slowly, and answers both requests at once
+    def late(script: Script) -> None:
+        script.say("server/discover", probe)
+        script.say("initialize", initialize)
+
+    told: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context))
+
+    await _negotiate(Script({"initialize": late}))
+
+    gc.collect()
+    assert told == []
 
 
 async def test_a_server_that_refuses_both_ways_says_why() -> None:

@@ -24,6 +24,7 @@ from remit.admin.issuer_rules import issuer_of, issuer_problems, repeated_issuer
 from remit.admin.known_servers import known_builtins, later_builtins
 from remit.admin.later_releases import idle_parts
 from remit.admin.limit_rules import limit_of, limit_problems
+from remit.admin.names import role_name_problem
 from remit.admin.published_names import choice_problem, renaming
 from remit.admin.schema import (
     AgentTypeShape,
@@ -210,9 +211,8 @@ class _Reader:
 
     def _role(self, name: str, entry: object) -> Role:
         where: Location = ("roles", name)
-        if not name.strip() or name != name.strip() or "," in name or not name.isprintable():
-            message = "is no role name: it is empty, or has a comma, a space at an end or the like"
-            self.errors.append(self._complaints.at("bad-name", message, where=where))
+        if (wrong := role_name_problem(name)) is not None:
+            self.errors.append(self._complaints.at("bad-name", wrong, where=where))
         examined = self._complaints.examine(RoleShape, entry, where)
         self.errors += examined.problems
         shape = RoleShape.model_validate(examined.sound)

@@ -28,6 +28,13 @@ def require_key_name(text: str) -> None:
         )
 
 
+def role_name_problem(name: str) -> str | None:
+    """Say what is wrong with a role's name, or return None."""
+    if not name.strip() or name != name.strip() or "," in name or not name.isprintable():
+        return "is no role name: it is empty, or has a comma, a space at an end or the like"
+    return None
+
+
 def require_agent_id(text: str) -> None:
     """Refuse what does not do as the id of an agent.
 

@@ -7,7 +7,10 @@ from pathlib import Path
 
 from remit.upstreams.fleet import BuiltinServer, MakeBuiltin
 
-BUILTINS: Mapping[str, str] = {"git": "remit.servers.git.server"}
+BUILTINS: Mapping[str, str] = {
+    "git": "remit.servers.git.server",
+    "github": "remit.servers.github.server",
+}
 """The one registry of bundled servers: `builtin:` name to the module whose `open_server` opens it.
 
 Modules are imported when an entry names them: what they need is not small.

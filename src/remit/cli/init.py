@@ -16,6 +16,7 @@ from remit.admin.imports.proposals import Offers, propose
 from remit.admin.imports.writing import document_of, write_new
 from remit.admin.known_servers import hints_by, unclaimed_package
 from remit.app.bundled import builtins_in
+from remit.cli.new_server import write_server
 from remit.cli.output import (
     EXIT_USAGE,
     ConfigFlag,
@@ -50,6 +51,16 @@ def init(
         bool,
         typer.Option("--connect", help="Also start the servers, and ask them what they offer."),
     ] = False,
+    server: Annotated[
+        str | None,
+        typer.Option(
+            "--server", metavar="NAME", help="Write a server of your own to start from instead."
+        ),
+    ] = None,
+    role: Annotated[
+        str | None,
+        typer.Option("--role", metavar="ROLE", help="With --server: who may use it."),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
     config: ConfigFlag = None,
     as_json: JsonFlag = False,
@@ -59,9 +70,18 @@ def init(
     --from reads the files of clients, editors and gateways (JSON with comments, YAML, TOML), says
     what was changed or left out and why, and proposes roles from what tools say of themselves.
     Secrets in clear are never written. Exit status 1 if nothing was written.
+
+    --server writes NAME_server.py, a small server in Python, and declares it with a role.
     """
     path = Settings.read(config).config
     named = [*(source or []), *(more or [])]
+    if server is not None:
+        if named or connect or force:
+            fail("--server goes with --role, --config and --json alone", EXIT_USAGE)
+        write_server(path, server, role, as_json=as_json)
+        return
+    if role is not None:
+        fail("--role says who may use what --server writes: name it", EXIT_USAGE)
     if more and not source:
         fail("name the files to read with --from", EXIT_USAGE)
     if connect and not named:

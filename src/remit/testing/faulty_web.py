@@ -75,6 +75,7 @@ class FaultyWeb:
 
     Attributes:
         seen: Every request, in the order of arrival.
+        exchanges: Every request that was answered in full, with its answer.
         url: Where clients find it.
 
     Args:
@@ -84,6 +85,7 @@ class FaultyWeb:
 
     def __init__(self, script: Script | None = None, behind: str = "") -> None:
         self.seen: list[Seen] = []
+        self.exchanges: list[tuple[Seen, Fault]] = []
         self._script = script
         self._behind = behind
         self._planned: list[_Planned] = []
@@ -206,6 +208,8 @@ class _Handler(BaseHTTPRequestHandler):
         if fault.way in {"cut", "lost"}:
             self._break_off()
             return
+        if fault.way == "answer":
+            self.faulty.exchanges.append((seen, fault))
         missing = 0 if fault.way == "answer" else 100
         self.send_response_only(fault.status)  # undated, unless a test dates it
         for name, value in fault.headers.items():

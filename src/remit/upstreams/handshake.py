@@ -53,6 +53,7 @@ async def negotiate(
     if is_legacy:
         return await initialize(channel, abilities)
     number, probe = channel.start(DISCOVER, Era.modern().params(b""))
+    probe.add_done_callback(_retrieve)  # what decides may be the other answer
     try:
         await asyncio.wait([probe], timeout=patience)
         if probe.done():
@@ -101,6 +102,7 @@ async def _by_answer(channel: Channel, probe: asyncio.Future[bytes]) -> Era:
 
 async def _by_first_success(channel: Channel, probe: asyncio.Future[bytes]) -> Era:
     number, answer = channel.start("initialize", b"{%s}" % initialize_parts(Abilities.NONE))
+    answer.add_done_callback(_retrieve)
     waiting = {probe, answer}
     try:
         while waiting:

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import secrets
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import cast
@@ -41,9 +42,11 @@ def write_new(path: Path, text: str, *, replace: bool) -> bool:
     """
     making = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
-        with making.open("x", encoding="utf-8") as file:
+        with making.open("x", encoding="utf-8", newline="") as file:
             file.write(text)
         if replace:
+            if path.exists():
+                shutil.copymode(path, making)
             making.replace(path)
         else:
             os.link(making, path)
@@ -76,7 +79,7 @@ def _server(server: ImportedServer) -> Iterator[str]:
     if server.was != server.name:
         yield _comment(f"called {server.was[:80]!r} in its file", 1)
     yield f"{_STEP}{scalar(server.name)}:"
-    yield from _members(server.entry, 2)
+    yield from members_of(server.entry, 2)
 
 
 def _roles(proposal: Proposal) -> Iterator[str]:
@@ -107,7 +110,7 @@ def _roles(proposal: Proposal) -> Iterator[str]:
 
 def _role(name: str, members: Mapping[str, object]) -> Iterator[str]:
     yield f"{_STEP}{name}:"
-    yield from _members(members, 2)
+    yield from members_of(members, 2)
 
 
 def _grants(proposal: Proposal) -> Iterator[str]:
@@ -120,7 +123,8 @@ def _grants(proposal: Proposal) -> Iterator[str]:
         yield f"{_STEP}- {{everyone: true, effect: deny, tool: {scalar(f'{server}/{tool}')}}}"
 
 
-def _members(members: Mapping[str, object], depth: int) -> Iterator[str]:
+def members_of(members: Mapping[str, object], depth: int = 0) -> Iterator[str]:
+    """Give the lines of a mapping that lies *depth* steps deep."""
     for key, value in members.items():
         yield from _member(scalar(key), value, depth)
 
@@ -130,7 +134,7 @@ def _member(key: str, value: object, depth: int) -> Iterator[str]:
     if isinstance(value, Mapping):
         inner = cast("Mapping[str, object]", value)
         yield f"{indent}{key}:" if inner else f"{indent}{key}: {{}}"
-        yield from _members(inner, depth + 1)
+        yield from members_of(inner, depth + 1)
         return
     if not isinstance(value, list | tuple):
         yield f"{indent}{key}: {scalar(value)}"

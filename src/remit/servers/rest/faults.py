@@ -22,7 +22,7 @@ _WORDS: Final = (
 )
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False)
 class RestFault(Exception):
     """A request that did not end well, after the attempts that were safe (R23).
 

@@ -1,0 +1,1 @@
+"""The bundled GitHub server: ten tools over GitHub's REST API."""

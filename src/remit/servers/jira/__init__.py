@@ -1,0 +1,1 @@
+"""The Jira server: eight tools over tickets, for Jira Cloud and Jira Data Center."""

@@ -1,0 +1,1 @@
+"""Documents of Jira Cloud (Atlassian Document Format, ADF), made from and shown as Markdown."""

@@ -1,0 +1,219 @@
+"""Published servers under our names: every tool of the shipped maps really works (R30)."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Generator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from tests.e2e.conftest import Serve
+
+from remit.admin.published_names import published_names
+from remit.testing.gateway import Caller, Running, environment
+
+REPOSITORY = Path(__file__).parents[2]
+SCRIPTS = Path(sys.executable).parent
+CYANHEADS = REPOSITORY / ".tools/node_modules/@cyanheads/git-mcp-server/dist/index.js"
+LONGEST = 60.0
+"""Seconds that a program of others has to start."""
+
+pytestmark = pytest.mark.timeout(420)  # the first one here installs mcp-atlassian
+
+
+def is_missing(what: str) -> None:
+    """Skip, or fail where everything has to be there."""
+    if os.environ.get("CI") == "true":
+        pytest.fail(what)
+    pytest.skip(what)
+
+
+class Squad:
+    """A caller who may use everything of one server, under our names."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+        self.called: set[str] = set()
+
+    async def __call__(self, tool: str, **arguments: Any) -> Any:
+        """Call a tool that has to succeed; return what its text says, read as JSON."""
+        answer = await self._caller.call(tool, arguments)
+        assert "result" in answer, answer
+        result = answer["result"]
+        assert not result.get("isError"), result
+        self.called.add(tool)
+        return json.loads(result["content"][0]["text"])
+
+    async def names(self) -> set[str]:
+        return {tool["name"] for tool in await self._caller.tools()}
+
+
+def gateway_over(serve: Serve, choice: str, entry: Mapping[str, Any]) -> Running:
+    """Start a gateway with one server, and a role that is granted the names of the map."""
+    names = sorted({*published_names()[choice].tools, *published_names()[choice].left_out})
+    server = {"session": "shared", "start_timeout": LONGEST, "names": choice, **entry}
+    document = {"mcp_servers": {"it": server}, "roles": {"squad": {"tools": {"it": names}}}}
+    running = serve(document).settle()
+    assert running.servers()["it"]["state"] == "ready", running.servers()
+    return running
+
+
+def squad_of(running: Running, http: httpx2.AsyncClient) -> Squad:
+    return Squad(Caller(http, f"{running.url}/it", running.key("squad")))
+
+
+def assert_all_worked(squad: Squad, choice: str, offered: set[str]) -> None:
+    assert squad.called == offered == set(published_names()[choice].tools)
+
+
+@pytest.fixture
+def jira(tmp_path: Path) -> Generator[str]:
+    """Start a fake of Jira Data Center with tickets; give its address."""
+    program = SCRIPTS / "jira820"
+    if not program.exists():
+        is_missing("the fake of Jira is missing: pip install jira820")
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    with (tmp_path / "jira.log").open("wb") as log:
+        process = subprocess.Popen(
+            [program], env=environment({"JIRA820_PORT": str(port)}), stdout=log, stderr=log
+        )
+    url = f"http://127.0.0.1:{port}"
+    try:
+        deadline = time.monotonic() + LONGEST
+        while not answers(f"{url}/rest/api/2/serverInfo"):
+            assert process.poll() is None, (tmp_path / "jira.log").read_text()
+            assert time.monotonic() < deadline
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(0.1)
+        yield url
+    finally:
+        process.terminate()
+        process.wait(LONGEST)
+
+
+def answers(url: str) -> bool:
+    try:
+        return httpx2.get(url).is_success
+    except httpx2.TransportError:
+        return False
+
+
+@pytest.fixture(scope="module")
+def atlassian() -> Path:
+    """Return mcp-atlassian, in its own environment, or skip where it cannot be installed."""
+    script = REPOSITORY / "scripts" / "server-tools"
+    done = subprocess.run([script], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        is_missing(f"mcp-atlassian cannot be installed: {done.stderr[-500:]}")
+    return REPOSITORY / ".tools" / "servers" / "mcp-atlassian" / "bin" / "mcp-atlassian"
+
+
+async def test_mcp_atlassian_serves_our_names_of_jira(
+    serve: Serve, atlassian: Path, jira: str, http: httpx2.AsyncClient
+) -> None:
+    # S0.7, R30
+    environ = {"JIRA_URL": jira, "JIRA_PERSONAL_TOKEN": "any"}
+    running = gateway_over(
+        serve, "mcp-atlassian", {"command": str(atlassian), "env": environ, "timeout": LONGEST}
+    )
+    squad = squad_of(running, http)
+
+    made = await squad(
+        "create_ticket",
+        project_key="JIRA820",
+        summary="A ticket through remit",
+        issue_type="Task",
+        description="As it is",
+    )
+    key = made["issue"]["key"]
+    await squad("update_ticket", ticket_key=key, fields=json.dumps({"summary": "Other words"}))
+    await squad("add_comment", ticket_key=key, body="Seen by many")
+    await squad("assign_ticket", ticket_key=key, assignee="admin")
+    seen = await squad("get_ticket", ticket_key=key, fields="summary,assignee")
+    found = await squad("search_tickets", jql="order by created desc", max_results=2)
+
+    assert (seen["key"], seen["summary"]) == (key, "Other words")
+    assert seen["assignee"]["name"] == "admin"
+    assert len(found["issues"]) == 2
+    # The fake itself, asked without remit and without mcp-atlassian.
+    ticket = f"{jira}/rest/api/2/issue/{key}"
+    assert (await http.get(ticket)).json()["fields"]["summary"] == "Other words"
+    comments = (await http.get(f"{ticket}/comment")).json()["comments"]
+    assert [comment["body"] for comment in comments] == ["Seen by many"]
+    assert_all_worked(squad, "mcp-atlassian", await squad.names())
+
+
+class Checkout:
+    """A repository with one commit, pushed to a bare one beside it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "work"
+        self._origin = folder / "origin.git"
+        for command in (
+            ["init", "-q", "--bare", "-b", "main", str(self._origin)],
+            ["init", "-q", "-b", "main", str(self.path)],
+        ):
+            subprocess.run(["git", *command], check=True)
+        self.git("config", "user.name", "Ada")
+        self.git("config", "user.email", "ada@example.test")
+        self.git("remote", "add", "origin", str(self._origin))
+        self.git("commit", "-q", "--allow-empty", "-m", "First commit")
+        self.git("push", "-q", "-u", "origin", "main")
+
+    def git(self, *arguments: str) -> str:
+        command = ["git", "-C", str(self.path), *arguments]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Checkout:
+    folder = tmp_path / "repositories"
+    folder.mkdir()
+    return Checkout(folder)
+
+
+async def test_cyanheads_git_server_serves_our_names_of_git(
+    serve: Serve, checkout: Checkout, http: httpx2.AsyncClient
+) -> None:
+    # S0.3, R30
+    if not CYANHEADS.exists():
+        is_missing("@cyanheads/git-mcp-server is not installed: run scripts/node-tools all")
+    environ = {
+        "MCP_TRANSPORT_TYPE": "stdio",
+        "MCP_LOG_LEVEL": "error",
+        "GIT_BASE_DIR": str(checkout.path.parent),
+        "GIT_SIGN_COMMITS": "false",
+    }
+    entry = {"command": "node", "args": [str(CYANHEADS)], "env": environ, "timeout": LONGEST}
+    squad = squad_of(gateway_over(serve, "cyanheads-git", entry), http)
+    here = {"repo_path": str(checkout.path)}
+
+    await squad("git_branch", **here, mode="create", branch_name="topic", base="main")
+    await squad("git_checkout", **here, branch_name="topic")
+    (checkout.path / "new.txt").write_text("one\ntwo\n")
+    status = await squad("git_status", **here)
+    await squad("git_commit", **here, message="Add new.txt", paths=["new.txt"])
+    diff = await squad("git_diff", **here, source="main", target="topic", context_lines=0)
+    log = await squad("git_log", **here, max_count=1, ref="topic", path="new.txt")
+    await squad("git_push", **here, branch="topic", set_upstream=True)
+    await squad("git_checkout", **here, branch_name="other", create=True)
+    await squad("git_checkout", **here, branch_name="main")
+    await squad("git_merge", **here, branch_name="topic")
+    await squad("git_pull", **here)
+
+    assert status["untrackedFiles"] == ["new.txt"]
+    assert "+two" in diff["diff"]
+    assert [commit["subject"] for commit in log["commits"]] == ["Add new.txt"]
+    topic = checkout.git("rev-parse", "topic")
+    assert checkout.git("ls-remote", "origin", "topic").split()[0] == topic
+    assert checkout.git("rev-parse", "topic@{upstream}") == topic
+    assert checkout.git("rev-parse", "main") == topic
+    assert checkout.git("branch", "--list", "other")
+    assert_all_worked(squad, "cyanheads-git", await squad.names())
