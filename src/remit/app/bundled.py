@@ -10,6 +10,7 @@ from remit.upstreams.fleet import BuiltinServer, MakeBuiltin
 BUILTINS: Mapping[str, str] = {
     "git": "remit.servers.git.server",
     "github": "remit.servers.github.server",
+    "jira": "remit.servers.jira.server",
 }
 """The one registry of bundled servers: `builtin:` name to the module whose `open_server` opens it.
 

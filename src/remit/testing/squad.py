@@ -42,7 +42,8 @@ class Tickets:
     def ask(self, method: str, path: str, **body: object) -> Any:
         """Make a request and return the JSON."""
         reply = httpx2.request(method, f"{self.url}{path}", json=body or None, timeout=60)
-        assert reply.is_success, f"{method} {path}: {reply.status_code} {reply.text[:500]}"
+        if not reply.is_success:
+            raise AssertionError(f"{method} {path}: {reply.status_code} {reply.text[:500]}")
         return reply.json() if reply.content else None
 
 
