@@ -6,9 +6,8 @@ GitHub and Jira are played by fakes that keep state (npm `emulate`, PyPI `jira82
 its bare remote, the gateway, the servers and the callers are real.
 """
 
-import json
 import sys
-from collections.abc import AsyncGenerator, Generator, Mapping
+from collections.abc import AsyncGenerator, Generator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +27,14 @@ BRANCH = "feature/health"
 CODE = 'def health():\n    return {"status": "ok"}\n'
 
 
+SHOWN = ("key", "number", "issue_number", "branch", "status", "merged", "result", "created")
+"""Fields of a result that are told while the road is walked."""
+
+
+class AstrayError(Exception):
+    """The road went another way than it should."""
+
+
 @dataclass(frozen=True, slots=True)
 class Agent:
     """One role at work, over MCP."""
@@ -39,29 +46,32 @@ class Agent:
         """Call a tool that this role may use; return its structured result.
 
         Raises:
-            SystemExit: It did not go well.
+            AstrayError: It did not go well.
         """
-        result = await self.client.call_tool(tool, arguments)
+        try:
+            result = await self.client.call_tool(tool, arguments)
+        except MCPError as error:
+            raise AstrayError(f"{self.role} was refused {tool}: {error.message}") from error
         said = " ".join(
             block.text for block in result.content if isinstance(block, mcp_types.TextContent)
         )
         if result.is_error or result.structured_content is None:
-            raise SystemExit(f"{self.role} could not {tool}: {said}")
-        say(f"{self.role:<18} {tool:<30} ok       {_short(result.structured_content)}")
+            raise AstrayError(f"{self.role} could not {tool}: {said}")
+        say(f"{self.role:<18} {tool:<29} ok       {_short(result.structured_content)}")
         return dict(result.structured_content)
 
     async def may_not(self, tool: str, **arguments: Any) -> None:
         """Try a tool that this role may not use.
 
         Raises:
-            SystemExit: It was not refused.
+            AstrayError: It was not refused.
         """
         try:
             await self.client.call_tool(tool, arguments)
         except MCPError as error:
-            say(f"{self.role:<18} {tool:<30} refused  {error.message}")
+            say(f"{self.role:<18} {tool:<29} refused  {error.message}")
             return
-        raise SystemExit(f"{self.role} was not refused {tool}")
+        raise AstrayError(f"{self.role} was not refused {tool}")
 
 
 @asynccontextmanager
@@ -179,9 +189,16 @@ def tell(rows: list[dict[str, Any]]) -> None:
 
 
 def _short(result: Mapping[str, Any]) -> str:
-    """Return the first few fields of a result that are texts or numbers."""
-    plain = {key: value for key, value in result.items() if isinstance(value, str | int)}
-    return json.dumps(dict(list(plain.items())[:3]), ensure_ascii=False)[:90]
+    return ", ".join(f"{key} {result[key]}" for key in SHOWN if result.get(key) is not None)
+
+
+def leaves(group: BaseExceptionGroup[AstrayError]) -> Iterator[AstrayError]:
+    """Yield the errors themselves out of groups of groups."""
+    for inner in group.exceptions:
+        if isinstance(inner, AstrayError):
+            yield inner
+        else:
+            yield from leaves(inner)
 
 
 def say(line: str) -> None:
@@ -207,7 +224,10 @@ def main() -> None:
     with workplace() as folder, open_squad(folder) as squad:
         if squad is None:
             raise SystemExit("the fakes of GitHub and Jira are not here; `make setup` gets them")
-        anyio.run(walk, squad)
+        try:
+            anyio.run(walk, squad)
+        except* AstrayError as astray:
+            raise SystemExit("; ".join(map(str, leaves(astray)))) from None
         tell(squad.gateway.audit())
 
 
