@@ -126,6 +126,26 @@ def test_a_grant_of_a_name_that_a_map_leaves_out_is_told_with_the_reason(
     assert "unknown-tool" not in {one.code for one in report.warnings}
 
 
+@pytest.mark.parametrize(
+    ("entry", "remedy"),
+    [
+        ({"command": "mcp-atlassian"}, "set `names: mcp-atlassian` on server 'jira'"),
+        ({"command": "mcp-server-time"}, "remove it, or map it under 'tool_names'"),
+    ],
+)
+def test_a_name_that_a_map_would_give_is_a_reason_to_choose_it(
+    entry: Mapping[str, object], remedy: str
+) -> None:
+    loaded = parse_document(
+        {"mcp_servers": {"jira": entry}, "roles": {"r": {"tools": {"jira": ["get_ticket"]}}}}
+    )
+
+    report = check_declaration(loaded, environ={})
+
+    (told,) = [one for one in report.warnings if one.code == "unknown-tool"]
+    assert told.remedy.startswith(remedy)
+
+
 def test_a_server_that_has_the_name_by_itself_is_believed() -> None:
     loaded = parse_document(
         {

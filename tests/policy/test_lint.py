@@ -1,13 +1,14 @@
 """What lint finds, to the letter: it is what people read when a rule does nothing (R8, R16)."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
 from remit.errors import DeclarationError
 from remit.model.declaration import Declaration
 from remit.model.roles import Role
-from remit.model.servers import ServerConfig
+from remit.model.servers import BorrowedNames, ServerConfig
 from remit.policy.findings import Finding, Severity
 from remit.policy.lint import lint
 
@@ -174,6 +175,36 @@ def test_a_granted_tool_that_is_not_offered_is_told() -> None:
             remedy="remove it, or map it under 'tool_names'",
         ),
     ]
+
+
+def with_names(*left_out: str) -> Declaration:
+    """Declare `git` with a shipped map that cannot serve these, and a role that is granted all."""
+    names = BorrowedNames(choice="theirs", left_out=dict.fromkeys(left_out, "it has none"))
+    role = Role(name="r", tools={"git": ("git_log", "git_pull"), "other": ("x",)})
+    declaration = declare(role, servers="git other")
+    git = replace(declaration.servers["git"], names=names)
+    return replace(declaration, servers={**declaration.servers, "git": git})
+
+
+@pytest.mark.parametrize("offered", [{}, OFFERED], ids=["not seen", "seen"])
+def test_a_granted_name_that_a_map_leaves_out_is_told_with_its_reason(
+    offered: Mapping[str, frozenset[str]],
+) -> None:
+    # R30
+    (finding,) = found(with_names("git_pull", "git_push"), offered)
+
+    assert finding == Finding(
+        code="unserved-name",
+        message="role 'r' is granted 'git_pull', which the names of server 'git' leave out: "
+        "it has none",
+        path="roles.r.tools.git[1]",
+        remedy="grant the server's own tools, or declare remit's own server instead",
+    )
+    assert finding.server == "git"
+
+
+def test_a_name_that_the_server_has_by_itself_is_not_left_out() -> None:
+    assert found(with_names("git_log"), {"git": frozenset({"git_log", "git_pull"})}) == []
 
 
 def test_letter_case_is_the_first_guess() -> None:
@@ -385,6 +416,14 @@ def test_findings_come_in_the_order_of_the_declaration() -> None:
 def test_a_bad_pattern_is_not_linted_but_refused(role: Role) -> None:
     with pytest.raises(DeclarationError, match="names no server"):
         lint(declare(role), OFFERED)
+
+
+def test_a_tool_that_is_granted_in_vain_is_named() -> None:
+    role = Role(name="r", tools={"git": ("git_pusj",)})
+
+    (finding,) = found(declare(role))
+
+    assert finding.tool == "git_pusj"
 
 
 def test_what_an_offer_shows_names_its_server() -> None:

@@ -22,6 +22,7 @@ async def test_a_commit_takes_what_is_staged_and_no_more(
         "branch": "main",
         "subject": "Some",
         "files": ["staged.txt"],
+        "file_count": 1,
     }
     assert project.git("log", "-1", "--format=%B").strip() == "Some\n\nBecause.\n\tIndented."
     assert project.git("status", "--porcelain") == " M readme.txt\n"
@@ -133,22 +134,48 @@ async def test_hooks_see_none_of_the_secrets_of_this_process(
     assert "s3cr3t" not in seen
 
 
-async def test_a_missing_identity_is_filled_in_and_a_configured_one_is_kept(
+async def test_a_missing_identity_is_refused_with_what_to_set(
     project: Checkout, server: GitServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def author() -> str:
-        project.write("readme.txt", project.head())
-        await done(server, "git_commit", message="m", all=True)
-        return project.git("log", "-1", "--format=%an <%ae> %cn <%ce>").strip()
+    project.write("readme.txt", "changed\n")
+    before = project.state()
 
-    ada = "Ada <ada@example.test>"
-    assert await author() == f"{ada} {ada}"
-    (tmp_path / "gitconfig").write_text("[user]\nname = Ada\n")
-    assert await author() == "Ada <remit@localhost> Ada <remit@localhost>"
+    for settings in ("", "[user]\nname = Ada\n"):
+        (tmp_path / "gitconfig").write_text(settings)
+        text = await refused(server, "git_commit", message="m", all=True)
+
+        assert "user.name and user.email" in text
+        assert "GIT_AUTHOR_EMAIL" in text
+        assert project.state() == before
+    monkeypatch.setenv("EMAIL", "root@a-machine.test")
+    await refused(server, "git_commit", message="m", all=True)
+    for who in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{who}_NAME", "Eve")
+        monkeypatch.setenv(f"GIT_{who}_EMAIL", f"eve@{who}.test")
+    await done(server, "git_commit", message="m", all=True)
+
+    people = project.git("log", "-1", "--format=%an <%ae> %cn <%ce>").strip()
+    assert people == "Eve <eve@AUTHOR.test> Eve <eve@COMMITTER.test>"
+
+
+async def test_an_entrys_environment_may_say_who_commits(project: Checkout, tmp_path: Path) -> None:
     (tmp_path / "gitconfig").write_text("")
-    assert await author() == "remit <remit@localhost> remit <remit@localhost>"
-    monkeypatch.setenv("GIT_AUTHOR_NAME", "Eve")
-    assert await author() == "Eve <remit@localhost> remit <remit@localhost>"
+    environ = {
+        f"GIT_{who}_{what}": f"{what.lower()}@example.test"
+        for who in ("AUTHOR", "COMMITTER")
+        for what in ("NAME", "EMAIL")
+    }
+    server = GitServer(project.path, environ=environ | {"JIRA_API_TOKEN": "s3cr3t"})
+    project.hook("pre-commit", "env > hook.log")
+
+    project.write("new.txt", "1")
+    await done(server, "git_commit", message="m", paths=["new.txt"])
+
+    assert project.git("log", "-1", "--format=%ae %cn").split() == [
+        "email@example.test",
+        "name@example.test",
+    ]
+    assert "s3cr3t" not in (project.path / "hook.log").read_text()
 
 
 async def test_a_commit_concludes_a_merge_that_a_person_left(

@@ -281,16 +281,21 @@ async def test_unrelated_histories_are_not_merged(project: Checkout, server: Git
     assert project.state() == before
 
 
-async def test_a_merge_commit_has_a_committer_also_where_none_is_configured(
+async def test_a_merge_without_an_identity_is_refused_with_what_to_set_and_changes_nothing(
     project: Checkout, server: GitServer, tmp_path: Path
 ) -> None:
     _topic(project, "theirs.txt")
-    project.commit("ours.txt", "1")
     (tmp_path / "gitconfig").write_text("")
 
-    await done(server, "git_merge", branch_name="topic")
+    assert (await done(server, "git_merge", branch_name="topic"))["result"] == "fast-forward"
+    project.git("reset", "--quiet", "--hard", "HEAD~1")
+    project.git("-c", "user.name=A", "-c", "user.email=a@b", "commit", "--allow-empty", "-qm", "o")
+    before = project.state()
+    for strategy in ("merge", "squash"):
+        text = await refused(server, "git_merge", branch_name="topic", strategy=strategy)
 
-    assert project.git("log", "-1", "--format=%cn") == "remit\n"
+        assert "user.name and user.email" in text
+    assert project.state() == before
 
 
 def _topic(project: Checkout, *names: str) -> str:

@@ -7,13 +7,11 @@ from time import monotonic
 import anyio
 import pytest
 from tests.servers.checkouts import Checkout, done, refused
+from tests.servers.waits import STAY, gone, written
 
 from remit.servers.errors import ToolError
-from remit.servers.git.run import OUTPUT_CAP, Git
+from remit.servers.git.run import OUTPUT_CAP, Git, environment
 from remit.servers.git.server import GitServer
-
-# Says who it is, and stays until it is killed.
-STAY = "echo $$ > {file}; exec sleep 600"
 
 
 async def test_a_call_that_takes_too_long_is_stopped_with_all_that_it_started(
@@ -28,7 +26,7 @@ async def test_a_call_that_takes_too_long_is_stopped_with_all_that_it_started(
 
     assert "stopped after 2 s" in text
     assert "git_status" in text
-    await _gone(tmp_path / "pid")
+    await gone(tmp_path / "pid")
 
 
 async def test_a_cancelled_call_leaves_no_process(
@@ -40,17 +38,17 @@ async def test_a_cancelled_call_leaves_no_process(
     async with anyio.create_task_group() as tasks:
         arguments: dict[str, object] = {}
         tasks.start_soon(server.call_tool, "git_push", arguments)
-        await _written(tmp_path / "pid")
+        await written(tmp_path / "pid")
         tasks.cancel_scope.cancel()
 
-    await _gone(tmp_path / "pid")
+    await gone(tmp_path / "pid")
 
 
 async def test_a_call_can_be_called_off_while_git_is_being_started(
     project: Checkout, tmp_path: Path
 ) -> None:
     pid = tmp_path / "pid"
-    git = Git(directory=project.path, options=("-c", "alias.stay=!" + STAY.format(file=pid)))
+    git = _git(project.path, "-c", "alias.stay=!" + STAY.format(file=pid))
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(git.ask, "stay")
@@ -62,7 +60,7 @@ async def test_a_call_can_be_called_off_while_git_is_being_started(
                 pass
         tasks.cancel_scope.cancel()
 
-    await _gone(pid)
+    await gone(pid)
 
 
 @pytest.mark.parametrize(
@@ -95,11 +93,11 @@ async def test_a_merge_or_commit_called_off_half_way_is_undone(
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(server.call_tool, name, arguments)
-        await _written(tmp_path / "pid")
+        await written(tmp_path / "pid")
         (project.path / ".git" / "hooks" / hook).unlink()
         tasks.cancel_scope.cancel()
 
-    await _gone(tmp_path / "pid")
+    await gone(tmp_path / "pid")
     assert project.state() == before
 
 
@@ -115,11 +113,11 @@ async def test_a_git_that_has_to_be_killed_leaves_no_index_lock(
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(server.call_tool, "git_commit", {"message": "m", "paths": ["new.txt"]})
-        await _written(tmp_path / "pid")
+        await written(tmp_path / "pid")
         assert lock.exists()
         tasks.cancel_scope.cancel()
 
-    await _gone(tmp_path / "pid")
+    await gone(tmp_path / "pid")
     assert not lock.exists()
 
 
@@ -170,7 +168,7 @@ async def test_a_hooks_background_child_does_not_hold_the_call_up(
     with anyio.fail_after(30):
         await done(server, "git_commit", message="m", all=True)
 
-    os.kill(await _written(tmp_path / "pid"), 9)
+    os.kill(await written(tmp_path / "pid"), 9)
 
 
 async def test_git_has_neither_input_to_wait_for_nor_a_terminal(project: Checkout) -> None:
@@ -180,9 +178,7 @@ async def test_git_has_neither_input_to_wait_for_nor_a_terminal(project: Checkou
 
     try:
         with anyio.fail_after(30):
-            output = await Git(directory=project.path, options=("-c", f"alias.read={script}")).ask(
-                "read"
-            )
+            output = await _git(project.path, "-c", f"alias.read={script}").ask("read")
     finally:
         os.dup2(saved, 0)
         for descriptor in (saved, silent, other_end):
@@ -198,31 +194,10 @@ async def test_a_git_that_cannot_be_started_is_an_error_in_words(
     text = await refused(server, "git_commit", message="€" * 65_000, all=True)
     assert "Argument list too long" in text
     with pytest.raises(ToolError, match="could not be started"):
-        await Git(directory=project.path / "nowhere").ask("status")
+        await _git(project.path / "nowhere").ask("status")
     monkeypatch.setenv("PATH", str(project.path))
     assert "see that git is installed" in await refused(server, "git_status")
 
 
-async def _written(file: Path) -> int:
-    """Wait until a hook has written its process id to *file*."""
-    with anyio.fail_after(30):
-        while not (file.exists() and file.read_text().strip()):
-            await anyio.lowlevel.checkpoint()
-    return int(file.read_text())
-
-
-async def _gone(file: Path) -> None:
-    """Wait until the process named in *file* has ended."""
-    process = await _written(file)
-    with anyio.fail_after(30):
-        while _alive(process):
-            await anyio.lowlevel.checkpoint()
-
-
-def _alive(process: int) -> bool:
-    try:
-        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-    # A zombie is over; only its parent, which may be long gone too, has not asked yet.
-    return state != "Z"
+def _git(directory: Path, *options: str) -> Git:
+    return Git(directory=directory, environ=environment(os.environ), options=options)

@@ -23,7 +23,10 @@ NAMES = [
 # Name: required, then optional with its default.
 INPUTS: dict[str, tuple[list[str], dict[str, object]]] = {
     "git_status": ([], {}),
-    "git_diff": ([], {"target": None, "staged": False, "paths": None, "context_lines": 3}),
+    "git_diff": (
+        [],
+        {"target": None, "staged": False, "paths": None, "context_lines": 3, "page": 1},
+    ),
     "git_log": (
         [],
         {
@@ -33,9 +36,10 @@ INPUTS: dict[str, tuple[list[str], dict[str, object]]] = {
             "author": None,
             "since": None,
             "until": None,
+            "page": 1,
         },
     ),
-    "git_branch": ([], {"branch_name": None, "base": None, "scope": "local"}),
+    "git_branch": ([], {"branch_name": None, "base": None, "scope": "local", "page": 1}),
     "git_checkout": (["branch_name"], {"create": False}),
     "git_commit": (["message"], {"paths": None, "all": False}),
     "git_push": ([], {"remote": "origin", "branch": None, "set_upstream": True}),

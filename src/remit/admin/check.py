@@ -12,7 +12,8 @@ from pathlib import Path
 
 from remit.admin.complaints import Complaints
 from remit.admin.declaration import Loaded
-from remit.admin.known_servers import offered_by, unclaimed_package
+from remit.admin.known_servers import hints_by, offered_by, unclaimed_package
+from remit.admin.published_names import published_names
 from remit.admin.secrets_in_clear import secrets_in_clear
 from remit.calls.redact import redacted_text
 from remit.errors import Problem
@@ -22,7 +23,7 @@ from remit.model.declaration import Declaration
 from remit.model.keys import Key
 from remit.model.roles import Role
 from remit.model.servers import ServerConfig, Transport
-from remit.policy.findings import Severity
+from remit.policy.findings import Finding, Severity
 from remit.policy.lint import lint
 from remit.upstreams.environment import missing, resolve
 
@@ -118,9 +119,19 @@ def _lint_problems(
             message=finding.message,
             file=complaints.file,
             line=complaints.line_of_path(finding.path),
-            remedy=finding.remedy,
+            remedy=_with_names(finding, servers) or finding.remedy,
         )
         yield finding.severity, problem
+
+
+def _with_names(finding: Finding, servers: Mapping[str, ServerConfig]) -> str | None:
+    """Say which shipped map gives the name that a role asks for in vain, or return None (R30)."""
+    config = servers.get(finding.server)
+    published = hints_by(config) if config is not None and config.names is None else None
+    for choice, names in published_names().items():
+        if published and names.tools.get(finding.tool) in published:
+            return f"set `names: {choice}` on server {finding.server!r}, which gives it that name"
+    return None
 
 
 def _known_offers(

@@ -33,6 +33,7 @@ class Finding:
         path: Where, as a path into the declaration such as `roles.designer.allow[0]`.
         remedy: What to do about it, one line.
         server: Whose offer shows it, where one does.
+        tool: The name that is granted in vain, where one is.
     """
 
     code: str
@@ -41,6 +42,7 @@ class Finding:
     path: str
     remedy: str
     server: str = field(default="", compare=False)
+    tool: str = field(default="", compare=False)
 
 
 def tools_known(

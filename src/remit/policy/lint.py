@@ -182,6 +182,7 @@ def _unknown_tools(role: Role, declaration: Declaration, offered: Offered) -> It
                         name, offered[server], "remove it, or map it under 'tool_names'"
                     ),
                     server=server,
+                    tool=name,
                 )
 
 

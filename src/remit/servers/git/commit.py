@@ -12,8 +12,13 @@ import anyio.to_thread
 from remit.servers.arguments import Arguments
 from remit.servers.errors import ToolError
 from remit.servers.git.fence import fenced_paths, plain
-from remit.servers.git.refs import current_branch, find_commit, with_identity
+from remit.servers.git.kept import listed
+from remit.servers.git.names import shown
+from remit.servers.git.refs import current_branch, find_commit, require_identity
 from remit.servers.git.repository import Repository
+
+MOST = 200
+"""Files of a commit that are named; all are counted."""
 
 
 async def git_commit(repository: Repository, arguments: Arguments) -> dict[str, object]:
@@ -25,21 +30,21 @@ async def git_commit(repository: Repository, arguments: Arguments) -> dict[str, 
     git = repository.git
     message = message_from(arguments.text("message"))
     paths = fenced_paths(repository.top, arguments.texts("paths"))
-    async with _index_kept(repository.git_dir / "index"):
+    async with _index_kept(repository):
         if arguments.flag("all"):
             await git.run("add", "--all")
         elif paths:
             await git.run("add", "--all", "--", *paths, advice="see git_status for the paths")
         await _require_changes(repository)
         await commit(repository, message)
-    listing = await git.run(
-        "log", "-1", "--first-parent", "-m", "--name-only", "--no-renames", "-z", "--format="
-    )
+    what = ("--first-parent", "-m", "--name-only", "--no-renames", "--no-ext-diff", "--format=")
+    files = [file for file in await listed(repository, "log", "-1", *what) if file]
     return {
         "commit": await find_commit(git, "HEAD"),
         "branch": await current_branch(git),
         "subject": message.partition("\n")[0],
-        "files": [path for path in listing.split("\0") if path],
+        "files": [shown(file) for file in files[:MOST]],
+        "file_count": len(files),
     }
 
 
@@ -58,7 +63,7 @@ async def commit(repository: Repository, message: str) -> None:
     Raises:
         ToolError: If a hook or git itself refuses, with what it said.
     """
-    git = await with_identity(repository.git)
+    git = await require_identity(repository.git)
     output = await git.ask("commit", "--quiet", "--cleanup=whitespace", f"--message={message}")
     if not output.ok:
         raise ToolError(
@@ -77,8 +82,13 @@ async def _require_changes(repository: Repository) -> None:
 
 
 @asynccontextmanager
-async def _index_kept(index: Path) -> AsyncGenerator[None]:
-    """Put the index back if the block fails, as git does: through its lock file."""
+async def _index_kept(repository: Repository) -> AsyncGenerator[None]:
+    """Put the index back if the block fails, as git does: through its lock file.
+
+    Not if HEAD has moved: then only a hook that comes after the commit was called off.
+    """
+    head = await find_commit(repository.git, "HEAD")
+    index = repository.git_dir / "index"
     lock = index.with_name("index.lock")
     saved = index.with_name(f"index.remit-{secrets.token_hex(8)}")
     existed = await anyio.to_thread.run_sync(_copy, index, saved)
@@ -88,7 +98,7 @@ async def _index_kept(index: Path) -> AsyncGenerator[None]:
         done = True
     finally:
         with anyio.CancelScope(shield=True):
-            if not done:
+            if not done and await find_commit(repository.git, "HEAD") == head:
                 await anyio.to_thread.run_sync(_put_back, index, lock, saved if existed else None)
             saved.unlink(missing_ok=True)
 

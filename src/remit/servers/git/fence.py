@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from remit.servers.errors import ToolError
+from remit.servers.git.names import is_quoted, read_name
 
 _GIT_NAMES = frozenset({".git", "git~1"})
 
@@ -35,10 +36,22 @@ def plain(value: str, what: str, *, lines: bool = False) -> str:
 def fenced_paths(top: Path, paths: Iterable[str]) -> tuple[str, ...]:
     """Return *paths* relative to *top*, each of which must be inside it.
 
+    A path between double quotes is read as git quotes it, see `names`.
+
     Raises:
         ToolError: If one escapes, also through a symbolic link, or names git's own files.
     """
-    return tuple(_fenced(top, plain(path, "path")) for path in paths)
+    return tuple(_fenced(top, _path(path)) for path in paths)
+
+
+def _path(path: str) -> str:
+    if is_quoted(path):
+        return read_name(path)
+    if path.startswith("-"):
+        raise ToolError(
+            "path may not start with '-', which git would take for an option; put './' before it"
+        )
+    return plain(path, "path")
 
 
 def _fenced(top: Path, path: str) -> str:

@@ -1,17 +1,19 @@
 """git_merge, and the merging part of git_pull: all of it or nothing."""
 
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import anyio
 
 from remit.servers.arguments import Arguments
 from remit.servers.errors import ToolError
 from remit.servers.git.commit import commit, message_from
+from remit.servers.git.kept import Kept, keep_tree, listed, restore
+from remit.servers.git.names import several
 from remit.servers.git.obstacles import require_clear
-from remit.servers.git.refs import branch_from, current_branch, find_commit, with_identity
+from remit.servers.git.refs import branch_from, current_branch, find_commit, require_identity
 from remit.servers.git.repository import Repository
-from remit.servers.git.run import Output
+from remit.servers.git.run import Git, Output
 
 UNDO_LIMIT = 10.0
 """Seconds to put the working tree back after a merge that failed or was called off."""
@@ -85,12 +87,12 @@ async def fast_forward(repository: Repository, target: str) -> str:
     if await _has(repository, target):
         return "up-to-date"
     head = await find_commit(repository.git, "HEAD")
-    if head is not None and not await _is_ancestor(repository, head, target):
+    if head is not None and not await is_ancestor(repository, head, target):
         raise ToolError(
             "the branches have diverged, so a fast-forward is not possible; nothing changed:"
             " choose another strategy"
         )
-    await _merge(repository, "--ff-only", "--no-squash", target)
+    await _merge(repository, repository.git, target, "--ff-only", "--no-squash")
     return "fast-forward"
 
 
@@ -108,34 +110,40 @@ async def merge(repository: Repository, target: str, message: str, style: str = 
     """
     if await _has(repository, target):
         return "up-to-date"
+    if style == "--ff" and await is_ancestor(repository, "HEAD", target):
+        return await fast_forward(repository, target)
     await require_clear(repository, target)
-    await _merge(repository, style, "--no-squash", "--commit", f"--message={message}", target)
-    return "fast-forward" if await find_commit(repository.git, "HEAD") == target else "merged"
+    git = await require_identity(repository.git)
+    await _merge(repository, git, target, style, "--no-squash", "--commit", f"--message={message}")
+    return "merged"
 
 
 @asynccontextmanager
-async def undone_on_failure(repository: Repository, *undo: str) -> AsyncGenerator[None]:
-    """Run the git command *undo* if the block fails or is cancelled.
+async def undone_on_failure(
+    repository: Repository, target: str, *undo: str
+) -> AsyncGenerator[None]:
+    """Run the git command *undo* if the block fails or is cancelled, and put the files back.
 
-    To be used where the index equals HEAD and nothing is under way.
+    To be used where the index equals HEAD and nothing is under way, for a move to *target*.
 
     Raises:
         ToolError: If the block did: the same, with how the undoing went.
     """
+    kept = await keep_tree(repository, target)
     called_off = True
     try:
         yield
         called_off = False
     except ToolError as error:
         called_off = False
-        if await _undo(repository, undo):
+        if await _undo(repository, kept, undo):
             raise ToolError(f"{error}\nnothing changed: everything is as before") from error
         raise ToolError(
             f"{error}\nit could not be undone: see git_status, and have the repository repaired"
         ) from error
     finally:
         if called_off:
-            await _undo(repository, undo)
+            await _undo(repository, kept, undo)
 
 
 async def require_done(repository: Repository, output: Output) -> None:
@@ -146,12 +154,11 @@ async def require_done(repository: Repository, output: Output) -> None:
     """
     if output.ok:
         return
-    listing = await repository.git.ask("diff", "--name-only", "--diff-filter=U", "-z")
-    files = [path for path in listing.out.split("\0") if path]
+    files = await listed(repository, "diff", "--name-only", "--diff-filter=U")
     if files:
-        listed = ", ".join(repr(file) for file in files)
         raise ToolError(
-            f"conflict in {listed}; change these files so that they agree, commit, and call again"
+            f"conflict in {several(files)}; change these files so that they agree, commit, and"
+            " call again"
         )
     raise ToolError(
         f"git refused: {output.said or 'a hook failed without a word'}\n"
@@ -159,11 +166,13 @@ async def require_done(repository: Repository, output: Output) -> None:
     )
 
 
-async def _undo(repository: Repository, undo: Sequence[str]) -> bool:
+async def _undo(repository: Repository, kept: Kept, undo: Sequence[str]) -> bool:
     """Undo, also when the call is being cancelled, and say whether nothing is left of it."""
-    with anyio.move_on_after(UNDO_LIMIT, shield=True):
+    with anyio.move_on_after(UNDO_LIMIT, shield=True), suppress(ToolError):
         if not (await repository.git.ask(*undo)).ok:
             await _undo_edited(repository, undo)
+        if repository.under_way is None:
+            await kept.put_back(repository)
         staged = await repository.git.ask("diff", "--cached", "--quiet", "--no-ext-diff")
         return staged.ok and repository.under_way is None
     return False
@@ -173,27 +182,25 @@ async def _undo_edited(repository: Repository, undo: Sequence[str]) -> None:
     git = repository.git
     # A hook has edited files that the merge had written. The index equalled HEAD before, and
     # git does not merge into changed files: what is staged now was all clean, so it may go back.
-    listing = await git.ask("diff", "--cached", "--name-only", "--no-renames", "-z")
-    paths = [path for path in listing.out.split("\0") if path]
+    paths = await listed(repository, "diff", "--cached", "--name-only", "--no-renames")
     if paths:
-        await git.ask("restore", "--source=HEAD", "--staged", "--worktree", "--", *paths)
+        await restore(repository, paths)
         await git.ask(*undo)
 
 
-async def _merge(repository: Repository, *arguments: str) -> None:
-    git = await with_identity(repository.git)
-    async with undone_on_failure(repository, "merge", "--abort"):
-        await require_done(repository, await git.ask("merge", *_PLAIN, *arguments))
+async def _merge(repository: Repository, git: Git, target: str, *arguments: str) -> None:
+    async with undone_on_failure(repository, target, "merge", "--abort"):
+        await require_done(repository, await git.ask("merge", *_PLAIN, *arguments, target))
 
 
 async def _squash(repository: Repository, target: str, message: str) -> str:
     if await _has(repository, target):
         return "up-to-date"
     await require_clear(repository, target)
-    git = await with_identity(repository.git)
+    git = await require_identity(repository.git)
     # A squash leaves no MERGE_HEAD, so `merge --abort` would not undo it.
     undo = ("reset", "--quiet", "--merge")
-    async with undone_on_failure(repository, *undo):
+    async with undone_on_failure(repository, target, *undo):
         await require_done(repository, await git.ask("merge", *_PLAIN, "--squash", "--ff", target))
         if (await git.ask("diff", "--cached", "--quiet", "--no-ext-diff")).ok:
             await git.run(*undo)  # nothing new in it; forget the message that git prepared
@@ -212,8 +219,9 @@ async def _branch_commit(repository: Repository, branch: str) -> str:
 
 async def _has(repository: Repository, target: str) -> bool:
     """Say whether HEAD holds *target* already."""
-    return await _is_ancestor(repository, target, "HEAD")
+    return await is_ancestor(repository, target, "HEAD")
 
 
-async def _is_ancestor(repository: Repository, older: str, newer: str) -> bool:
+async def is_ancestor(repository: Repository, older: str, newer: str) -> bool:
+    """Say whether *newer* holds *older*."""
     return (await repository.git.ask("merge-base", "--is-ancestor", older, newer)).ok

@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from remit.servers.errors import ToolError
+from remit.servers.git.kept import listed
+from remit.servers.git.names import several
 from remit.servers.git.repository import Repository
-
-_NAMED = 10
 
 
 async def require_clear(repository: Repository, target: str) -> None:
@@ -19,20 +19,24 @@ async def require_clear(repository: Repository, target: str) -> None:
     Raises:
         ToolError: If there are such files, naming the first ones.
     """
+    if not (await repository.git.ask("merge-base", "HEAD", target)).ok:
+        raise ToolError(
+            "the two have unrelated histories, so they are not merged (in a shallow clone the"
+            " common part may be missing: `git fetch --unshallow` brings it); nothing changed"
+        )
     # What the other side touched, and HEAD lacks: deleted here alone, it is left alone.
     touched = await _paths(repository, "--diff-filter=d", f"HEAD...{target}")
     unknown = await _paths(repository, "--diff-filter=A", "HEAD", target)
     present = _present(repository.top, touched & unknown)
     if present:
-        listed = ", ".join(repr(path) for path in present[:_NAMED])
         raise ToolError(
-            f"untracked files are in the way: {listed}; nothing changed: move or delete them"
+            f"untracked files are in the way: {several(present)}; nothing changed: move or delete"
+            " them"
         )
 
 
 async def _paths(repository: Repository, *arguments: str) -> set[str]:
-    listing = await repository.git.ask("diff", "--name-only", "--no-renames", "-z", *arguments)
-    return set(listing.out.split("\0")[:-1])
+    return set(await listed(repository, "diff", "--name-only", "--no-renames", *arguments))
 
 
 def _present(top: Path, paths: Iterable[str]) -> list[str]:

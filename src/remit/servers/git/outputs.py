@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from remit.servers.shapes import (
+    COUNT,
     COUNT_OR_NULL,
     FLAG,
     TEXT,
@@ -31,6 +32,7 @@ OUTPUT_SCHEMAS: Final[Mapping[str, Schema]] = {
         unstaged=list_of(_CHANGE),
         untracked=list_of(TEXT),
         conflicts=list_of(TEXT),
+        counts=record(staged=COUNT, unstaged=COUNT, untracked=COUNT, conflicts=COUNT),
         truncated=FLAG,
     ),
     "git_diff": record(
@@ -45,6 +47,9 @@ OUTPUT_SCHEMAS: Final[Mapping[str, Schema]] = {
             )
         ),
         patch=TEXT,
+        page=COUNT,
+        next_page=COUNT_OR_NULL,
+        summary=record(files=COUNT, additions=COUNT, deletions=COUNT),
         truncated=FLAG,
     ),
     "git_log": record(
@@ -61,6 +66,7 @@ OUTPUT_SCHEMAS: Final[Mapping[str, Schema]] = {
             )
         ),
         has_more=FLAG,
+        next_page=COUNT_OR_NULL,
         truncated=FLAG,
     ),
     "git_branch": record(
@@ -76,10 +82,14 @@ OUTPUT_SCHEMAS: Final[Mapping[str, Schema]] = {
             )
         ),
         created=or_null(record(name=TEXT, commit=TEXT)),
+        total=COUNT,
+        next_page=COUNT_OR_NULL,
         truncated=FLAG,
     ),
     "git_checkout": record(branch=TEXT, previous=TEXT_OR_NULL, commit=TEXT_OR_NULL, created=FLAG),
-    "git_commit": record(commit=TEXT, branch=TEXT_OR_NULL, subject=TEXT, files=list_of(TEXT)),
+    "git_commit": record(
+        commit=TEXT, branch=TEXT_OR_NULL, subject=TEXT, files=list_of(TEXT), file_count=COUNT
+    ),
     "git_push": record(
         remote=TEXT,
         branch=TEXT,

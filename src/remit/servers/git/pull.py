@@ -4,6 +4,7 @@ from remit.servers.arguments import Arguments
 from remit.servers.errors import ToolError
 from remit.servers.git.merge import (
     fast_forward,
+    is_ancestor,
     merge,
     require_done,
     require_quiet,
@@ -16,7 +17,8 @@ from remit.servers.git.refs import (
     find_commit,
     get_commit,
     get_remote,
-    with_identity,
+    require_identity,
+    require_text,
 )
 from remit.servers.git.repository import Repository
 
@@ -68,7 +70,7 @@ async def _branch(repository: Repository, remote: str, name: str | None) -> str:
         upstream = ref.out.removesuffix("\n").removeprefix("refs/heads/")
         if upstream:
             return await branch_from(git, upstream, "the configured upstream branch")
-    return current
+    return require_text(current)
 
 
 async def _fetch(repository: Repository, remote: str, branch: str) -> str:
@@ -93,11 +95,10 @@ async def _fetch(repository: Repository, remote: str, branch: str) -> str:
 
 async def _rebase(repository: Repository, target: str) -> str:
     before = await find_commit(repository.git, "HEAD")
+    if await is_ancestor(repository, "HEAD", target):
+        return await fast_forward(repository, target)
     await require_clear(repository, target)
-    git = await with_identity(repository.git)
-    async with undone_on_failure(repository, "rebase", "--abort"):
+    git = await require_identity(repository.git)
+    async with undone_on_failure(repository, target, "rebase", "--abort"):
         await require_done(repository, await git.ask("rebase", *_REBASE, target))
-    after = await find_commit(repository.git, "HEAD")
-    if after == before:
-        return "up-to-date"
-    return "fast-forward" if after == target else "rebased"
+    return "up-to-date" if await find_commit(repository.git, "HEAD") == before else "rebased"

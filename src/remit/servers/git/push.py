@@ -2,7 +2,13 @@
 
 from remit.servers.arguments import Arguments
 from remit.servers.errors import ToolError
-from remit.servers.git.refs import branch_from, current_branch, find_commit, get_remote
+from remit.servers.git.refs import (
+    branch_from,
+    current_branch,
+    find_commit,
+    get_remote,
+    require_text,
+)
 from remit.servers.git.repository import Repository
 from remit.servers.git.run import Output
 
@@ -48,6 +54,7 @@ async def branch_to_push(repository: Repository, name: str | None) -> str:
     branch = await (current_branch(git) if name is None else branch_from(git, name, "branch"))
     if branch is None:
         raise ToolError("HEAD is detached; name the branch to push")
+    require_text(branch)
     if await find_commit(git, f"refs/heads/{branch}") is None:
         raise ToolError(f"branch {branch!r} has no commit here; see git_branch for the branches")
     return branch

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from remit.servers.errors import ToolError
 from remit.servers.git.fence import plain
+from remit.servers.git.names import shown
 from remit.servers.git.run import Git
 
 _COMMIT_ID = re.compile(r"[0-9a-f]{40,64}")
@@ -17,7 +18,12 @@ async def branch_from(git: Git, name: str, what: str = "branch_name") -> str:
     Raises:
         ToolError: Otherwise; refspecs (`a:b`, `+a`) and `@{-1}` are no names.
     """
-    plain(name, what)
+    require_text(plain(name, what))
+    if name.startswith("refs/"):
+        raise ToolError(
+            f"{what} {name!r} is the full name of a ref; give the branch's own, such as"
+            f" {name.removeprefix('refs/heads/')!r}"
+        )
     checked = await git.ask("check-ref-format", "--branch", name)
     if name.startswith("+") or not checked.ok or checked.out.removesuffix("\n") != name:
         raise ToolError(f"{what} {name!r} is not a valid branch name; see git_branch for the list")
@@ -77,15 +83,42 @@ async def get_remote(git: Git, name: str) -> str:
 
 
 async def current_branch(git: Git) -> str | None:
-    """Return the branch that HEAD is on, born or not; None when HEAD is detached."""
-    output = await git.ask("symbolic-ref", "--quiet", "--short", "HEAD")
-    return output.out.removesuffix("\n") if output.ok else None
+    """Return the branch that HEAD is on, born or not; None when HEAD is detached.
+
+    A name that is not UTF-8 comes in its quoted form, which holds a backslash as no name does.
+    """
+    # Not --short: a tag of the same name would make it `heads/main`.
+    output = await git.ask("symbolic-ref", "--quiet", "HEAD")
+    name = output.names.removesuffix("\n").removeprefix("refs/heads/")
+    return shown(name) if output.ok else None
 
 
-async def with_identity(git: Git) -> Git:
-    """Return *git* with a stand-in for whatever of the committer's identity is not configured."""
-    output = await git.ask("config", "--null", "--get-regexp", r"^user\.(name|email)$")
-    configured = {entry.partition("\n")[0] for entry in output.out.split("\0")}
-    stand_in = {"user.name": "remit", "user.email": "remit@localhost"}
-    missing = [f"{key}={value}" for key, value in stand_in.items() if key not in configured]
-    return replace(git, options=tuple(part for setting in missing for part in ("-c", setting)))
+def require_text(branch: str) -> str:
+    """Return *branch*, the name of one that is there, if it is plain text.
+
+    Raises:
+        ToolError: If it is the quoted form of another one, for which there is no argument.
+    """
+    if "\\" in branch:
+        raise ToolError(
+            f"the name of branch {branch} is not UTF-8; rename it first, with `git branch -m`"
+        )
+    return branch
+
+
+async def require_identity(git: Git) -> Git:
+    """Return *git* such that it never makes up who commits.
+
+    Raises:
+        ToolError: If neither settings nor environment say who that is.
+    """
+    sure = replace(git, options=(*git.options, "-c", "user.useConfigOnly=true"))
+    for who in ("GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"):
+        if not (await sure.ask("var", who)).ok:
+            raise ToolError(
+                "git does not know who commits; nothing changed: have user.name and user.email"
+                " set (`git config --global user.name NAME`), or GIT_AUTHOR_NAME,"
+                " GIT_AUTHOR_EMAIL, GIT_COMMITTER_NAME and GIT_COMMITTER_EMAIL in the server's"
+                " environment"
+            )
+    return sure

@@ -1,15 +1,16 @@
-"""The repository a call works on, found from the configured one and kept inside it."""
+"""The repository a call works on, found from the configured one and kept inside the roots."""
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from remit.servers.errors import ToolError
 from remit.servers.git.credentials import secrets_in
 from remit.servers.git.fence import plain
-from remit.servers.git.run import Git
-
-_ANSWERS = 3
+from remit.servers.git.run import LISTING_CAP, Git
+from remit.servers.git.storage import require_storage_in
+from remit.servers.git.trust import reading_environment
 
 # What git leaves in its directory while an operation is under way.
 _UNDER_WAY = {
@@ -19,6 +20,30 @@ _UNDER_WAY = {
     "CHERRY_PICK_HEAD": "cherry-pick",
     "REVERT_HEAD": "revert",
 }
+_SHARED = frozenset({"local", "worktree"})
+_PARTS_OF_A_SETTING = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Roots:
+    """What the server may work on.
+
+    Attributes:
+        repository: The configured repository, resolved, if there is one.
+        others: Folders, resolved, all of whose repositories may be named.
+    """
+
+    repository: Path | None
+    others: tuple[Path, ...] = ()
+
+    @property
+    def all(self) -> tuple[Path, ...]:
+        """The configured repository and the folders."""
+        return (*(() if self.repository is None else (self.repository,)), *self.others)
+
+    def hold(self, path: Path) -> bool:
+        """Say whether *path*, resolved, is inside."""
+        return any(path.is_relative_to(root) for root in self.all)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,11 +53,17 @@ class Repository:
     Attributes:
         top: The top level of the working tree; every path in and out is relative to it.
         git_dir: Where this working tree's HEAD and index are.
+        common: The git directory that it shares with other working trees of the repository.
+        git: Runs git as the repository is set up: with its hooks, filters and merge drivers.
+        reader: Runs git so that no program of the repository's choosing runs, and nothing is
+            fetched.
     """
 
     top: Path
     git_dir: Path
+    common: Path
     git: Git
+    reader: Git
 
     @property
     def under_way(self) -> str | None:
@@ -41,42 +72,71 @@ class Repository:
         return next(found, None)
 
 
-async def open_repository(root: Path, repo_path: str | None) -> Repository:
-    """Open the repository at *repo_path*, which may not leave *root*.
+async def open_repository(
+    roots: Roots, repo_path: str | None, environ: Mapping[str, str]
+) -> Repository:
+    """Open the repository at *repo_path*, which may not leave *roots*.
 
     Args:
-        root: The configured repository, resolved.
-        repo_path: Relative to *root* or absolute; *root* itself when None.
+        roots: What is allowed.
+        repo_path: Absolute, or relative to the first of *roots*; the configured repository when
+            None.
+        environ: All that git may know of the environment.
 
     Raises:
         ToolError: If it is no repository, or one outside the fence.
     """
-    directory = _directory_in(root, repo_path)
-    top, git_dir, common = await _locate(directory)
-    if not top.is_relative_to(root):
+    directory = _directory_in(roots, repo_path)
+    top, git_dir, common, objects = await _locate(directory, environ)
+    if not roots.hold(top):
         raise ToolError(
             "the directory belongs to a git repository whose top level is outside the configured"
             " one; configure that top level as --repository, or name a repository inside"
         )
-    if top != root and not await _shares_storage(root, common):
+    if top != roots.repository:
+        allowed = [*roots.all, *await _own_storage(roots, environ)]
+        require_storage_in(allowed, git_dir, common, objects)
+    return await _opened(top, git_dir, common, environ)
+
+
+async def _opened(top: Path, git_dir: Path, common: Path, environ: Mapping[str, str]) -> Repository:
+    homes = (git_dir,) if git_dir == common else (git_dir, common)
+    git = Git(directory=top, environ=environ, homes=homes)
+    listing = await git.ask("config", "--null", "--show-scope", "--list", cap=LISTING_CAP)
+    if not listing.ok or listing.truncated:
         raise ToolError(
-            "the .git of this repository points outside the configured repository;"
-            " name another repo_path"
+            f"git cannot read the configuration of the repository: {listing.said[:1000]}\n"
+            "have it repaired"
         )
-    git = Git(directory=top, lock=git_dir / "index.lock")
+    # A scope, and then a key and its value with a line break between them.
+    scopes = listing.fields[::_PARTS_OF_A_SETTING]
+    settings = [setting.partition("\n")[::2] for setting in listing.fields[1::2]]
     # `url`, `pushurl` and `url.<base>.insteadOf` all hold addresses, and so may `remote`.
-    urls = await git.ask("config", "--null", "--get-regexp", "(url|remote)")
-    secrets = secrets_in(urls.out)
+    urls = [f"{key} {value}" for key, value in settings if "url" in key or "remote" in key]
+    own = [key for scope, (key, _) in zip(scopes, settings, strict=True) if scope in _SHARED]
+    secrets = secrets_in("\0".join(urls))
     return Repository(
-        top=top, git_dir=git_dir, git=Git(directory=top, lock=git.lock, secrets=secrets)
+        top=top,
+        git_dir=git_dir,
+        common=common,
+        git=Git(directory=top, environ=environ, homes=homes, secrets=secrets),
+        reader=Git(
+            directory=top,
+            environ=reading_environment(environ, own),
+            homes=homes,
+            secrets=secrets,
+        ),
     )
 
 
-def _directory_in(root: Path, repo_path: str | None) -> Path:
+def _directory_in(roots: Roots, repo_path: str | None) -> Path:
     if repo_path is None:
-        return root
-    directory = _real(root / plain(repo_path, "repo_path"))
-    if not directory.is_relative_to(root):
+        if roots.repository is None:
+            folders = ", ".join(map(str, roots.others))
+            raise ToolError(f"no repository is configured: name one as repo_path, in {folders}")
+        return roots.repository
+    directory = _real(roots.all[0] / plain(repo_path, "repo_path"))
+    if not roots.hold(directory):
         raise ToolError(
             "repo_path is outside the configured repository; leave it out, or name a directory"
             " inside"
@@ -86,35 +146,38 @@ def _directory_in(root: Path, repo_path: str | None) -> Path:
     return directory
 
 
-async def _locate(directory: Path) -> tuple[Path, Path, Path]:
-    """Return the top level, the git directory and the common git directory, all resolved."""
-    output = await Git(directory=directory).ask(
-        "rev-parse",
-        "--path-format=absolute",
-        "--show-toplevel",
-        "--absolute-git-dir",
-        "--git-common-dir",
+async def _locate(directory: Path, environ: Mapping[str, str]) -> tuple[Path, Path, Path, Path]:
+    """Return the top level, the git directory, the common one and the objects, all resolved."""
+    asked = ("--show-toplevel", "--absolute-git-dir", "--git-common-dir", "--git-path", "objects")
+    output = await Git(directory=directory, environ=environ).ask(
+        "rev-parse", "--path-format=absolute", *asked
     )
-    lines = output.out.splitlines()
-    if not output.ok or len(lines) != _ANSWERS:
+    lines = output.names.split("\n")[:-1]
+    if "must be run in a work tree" in output.err or "bare repository" in output.err:
+        raise ToolError(
+            "not a git working tree but a bare repository, or git's own directory: name a"
+            " repository with a working tree as repo_path, or configure one (`git worktree add`"
+            " makes one for a bare repository)"
+        )
+    if not output.ok or len(lines) != len(asked) - 1:
         raise ToolError(
             f"not a git working tree: {output.said}\nname a repository as repo_path, or run"
             " `git init` in the configured one"
         )
-    top, git_dir, common = map(_real, lines)
-    return top, git_dir, common
+    top, git_dir, common, objects = map(_real, lines)
+    return top, git_dir, common, objects
 
 
 def _real(path: str | Path) -> Path:
     return Path(os.path.realpath(path))
 
 
-async def _shares_storage(root: Path, common: Path) -> bool:
-    """Say whether *common* is inside *root*, or in the git directory that *root* itself uses."""
-    if common.is_relative_to(root):
-        return True
+async def _own_storage(roots: Roots, environ: Mapping[str, str]) -> list[Path]:
+    """Return where the configured repository keeps what it shares with its working trees."""
+    if roots.repository is None:
+        return []
     try:
-        _, _, own = await _locate(root)
+        _, _, own, _ = await _locate(roots.repository, environ)
     except ToolError:
-        return False
-    return common.is_relative_to(own)
+        return []
+    return [own]

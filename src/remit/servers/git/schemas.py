@@ -7,6 +7,11 @@ from remit.servers.shapes import LONGEST_TEXT, Schema, choice, count, flag, give
 
 _REMOTE = text("Name of a configured remote, never a URL.", default="origin")
 
+
+def _page(of: str) -> Schema:
+    return count(f"Which page of {of}; the result says whether there is a next.", 1, 1, 1_000_000)
+
+
 _INPUTS: Final[Mapping[str, Mapping[str, Schema]]] = {
     "git_status": {},
     "git_diff": {
@@ -14,6 +19,7 @@ _INPUTS: Final[Mapping[str, Mapping[str, Schema]]] = {
         "staged": flag("Compare the index instead of the working tree."),
         "paths": texts("Only these files or directories, relative to the top level."),
         "context_lines": count("Lines of context around a change.", 3, 0, 1000),
+        "page": _page("a large diff"),
     },
     "git_log": {
         "max_count": count("How many commits at most.", 20, 1, 1000),
@@ -22,11 +28,13 @@ _INPUTS: Final[Mapping[str, Mapping[str, Schema]]] = {
         "author": text("Only commits whose author's name or email contains this text."),
         "since": text("Only commits after this date, such as 2026-01-31 or '2 weeks ago'."),
         "until": text("Only commits before this date."),
+        "page": _page("the commits, each of max_count"),
     },
     "git_branch": {
         "branch_name": text("Name of the branch to create; leave out to list."),
         "base": text("Where the new branch starts; the current commit when left out."),
         "scope": choice("Which branches to list.", "local", "remote", "all"),
+        "page": _page("a list of more than 100"),
     },
     "git_checkout": {
         "branch_name": text("Branch to switch to; one that only a remote has is made to track it."),

@@ -1,47 +1,74 @@
 """The git server as an object: the same in the gateway's process and alone on stdio."""
 
+import os
+from argparse import ArgumentTypeError
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-
-import anyio
+from typing import Final
 
 from remit.servers.arguments import Arguments
 from remit.servers.command_line import ServerArguments
-from remit.servers.git.repository import Repository, open_repository
+from remit.servers.git.repository import Repository, Roots, open_repository
+from remit.servers.git.run import environment
 from remit.servers.git.tools import TOOLS
+from remit.servers.git.turn import turn
 from remit.servers.toolbox import Tool, ToolServer
+
+TIME_LIMIT: Final = 30.0
+"""Seconds a call may take unless the server is told otherwise."""
+
+_LONGEST_LIMIT = 3600.0
 
 
 class GitServer(ToolServer[Repository]):
-    """Nine git tools over one repository and what is inside it.
+    """Nine git tools over one repository and what is inside it, or over folders of them.
 
     Args:
-        repository: The fence; also the repository of calls that name none.
+        repository: The repository of calls that name none; it and those inside may be named.
+        folders: What is inside these may be named as well.
+        environ: Variables for git besides those of this process; only those that git needs to
+            commit and to connect are passed on.
         time_limit: Seconds a call may take, waiting for its turn included.
+        read_only: Offers only what changes nothing.
     """
 
-    def __init__(self, repository: Path, *, time_limit: float = 30.0) -> None:
+    def __init__(
+        self,
+        repository: Path | None,
+        *,
+        folders: Sequence[Path] = (),
+        environ: Mapping[str, str] | None = None,
+        time_limit: float = TIME_LIMIT,
+        read_only: bool = False,
+    ) -> None:
         super().__init__(
             "git",
             TOOLS,
             self._open,
             time_limit=time_limit,
+            read_only=read_only,
             after_limit="see git_status for where things stand, then ask for less at once or try"
             " again",
         )
-        self._root = repository.resolve()
-        # Two writers at once would only meet each other's index lock.
-        self._turn = anyio.Lock()
+        self._roots = Roots(
+            repository=None if repository is None else repository.resolve(),
+            others=tuple(folder.resolve() for folder in folders),
+        )
+        self._environ = environ or {}
 
     @asynccontextmanager
     async def _open(
         self, tool: Tool[Repository], arguments: Arguments
     ) -> AsyncGenerator[Repository]:
+        environ = environment(os.environ | dict(self._environ))
+        repository = await open_repository(self._roots, arguments.find_text("repo_path"), environ)
         async with AsyncExitStack() as stack:
             if not tool.hints.read_only:
-                await stack.enter_async_context(self._turn)
-            yield await open_repository(self._root, arguments.find_text("repo_path"))
+                # Two writers at once would only meet each other's index lock.
+                lock = repository.git_dir / "index.lock"
+                await stack.enter_async_context(turn(repository.common, lock))
+            yield repository
 
 
 def open_server(args: Sequence[str], environ: Mapping[str, str], folder: Path) -> GitServer:
@@ -49,16 +76,41 @@ def open_server(args: Sequence[str], environ: Mapping[str, str], folder: Path) -
 
     Args:
         args: Such as `["--repository", "orders"]`.
-        environ: Unused: git has the environment of the process, less what could mislead it.
+        environ: Variables for git besides those of this process.
         folder: Where relative paths begin.
 
     Raises:
         ValueError: If they do not; the message is one line.
     """
-    del environ
     parser = ServerArguments("git")
-    parser.add_argument("--repository", metavar="PATH", default=".", type=Path)
-    repository: Path = folder / parser.read(args).repository
-    if not repository.is_dir():
+    parser.add_argument("--repository", metavar="PATH", type=Path)
+    parser.add_argument("--root", metavar="PATH", type=Path, action="append", default=[])
+    parser.add_argument("--time-limit", metavar="SECONDS", type=_seconds, default=TIME_LIMIT)
+    parser.add_argument("--read-only", action="store_true")
+    given = parser.read(args)
+    if given.repository is None and not given.root:
+        given.repository = Path()
+    repository = None if given.repository is None else folder / given.repository
+    folders = [folder / root for root in given.root]
+    if repository is not None and not repository.is_dir():
         raise ValueError(f"git server: --repository {str(repository)!r} is not a directory")
-    return GitServer(repository)
+    for root in folders:
+        if not root.is_dir():
+            raise ValueError(f"git server: --root {str(root)!r} is not a directory")
+    return GitServer(
+        repository,
+        folders=folders,
+        environ=environ,
+        time_limit=given.time_limit,
+        read_only=given.read_only,
+    )
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds <= _LONGEST_LIMIT:
+        raise ArgumentTypeError(f"{text!r} is no number of seconds from 0 to {_LONGEST_LIMIT:g}")
+    return seconds

@@ -50,6 +50,16 @@ _OWN: Final = (
 )
 
 
+def _field(fields: Fields, own: Field | None) -> Field:
+    return Field(
+        id=text(fields, "id"),
+        name=text(fields, "name"),
+        kind=text(fields, "schema", "type"),
+        items=text(fields, "schema", "items") or (own.items if own else ""),
+        custom=text(fields, "schema", "custom"),
+    )
+
+
 class FieldTable:
     """The fields of one Jira.
 
@@ -58,15 +68,9 @@ class FieldTable:
     """
 
     def __init__(self, listed: Sequence[Fields]) -> None:
-        found = {field.id: field for field in _OWN} | {
-            text(fields, "id"): Field(
-                id=text(fields, "id"),
-                name=text(fields, "name"),
-                kind=text(fields, "schema", "type"),
-                items=text(fields, "schema", "items"),
-                custom=text(fields, "schema", "custom"),
-            )
-            for fields in listed
+        own = {field.id: field for field in _OWN}
+        found = own | {
+            text(fields, "id"): _field(fields, own.get(text(fields, "id"))) for fields in listed
         }
         self._by_id = found
         self._by_name: dict[str, list[Field]] = {}
