@@ -21,7 +21,6 @@ from remit.cli.serving import (
     is_loopback,
     reload_on_hangup,
     serve_until_cancelled,
-    share_one_arena,
     url_of,
 )
 from remit.cli.supervisor import Supervisor
@@ -65,7 +64,6 @@ def serve(
 
 
 async def _serve(settings: Settings, host: str, port: int, *, replace: bool) -> None:
-    share_one_arena()
     async with open_gateway(
         settings, author="serve", everyone=True, development=is_loopback(host), replace=replace
     ) as gateway:

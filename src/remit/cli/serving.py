@@ -1,6 +1,5 @@
 """Serving the doors over HTTP, for `remit serve` and `remit demo`."""
 
-import ctypes
 import gc
 import ipaddress
 import os
@@ -19,20 +18,6 @@ from remit.errors import StartupError
 
 GRACE = 5
 """Seconds that requests under way have to end at a stop, and the servers as well."""
-
-
-_ARENA_MAX = -8  # malloc.h: M_ARENA_MAX
-
-
-def share_one_arena() -> None:
-    """Let all threads of this process take their memory from one arena; call it first.
-
-    By default glibc gives each thread one of its own, 3 MB of every worker together, so that they
-    do not wait for one another; ours do that anyway, for the interpreter's lock.
-    """
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    if mallopt is not None:
-        mallopt(_ARENA_MAX, 1)
 
 
 def bind(host: str, port: int, *, shared: bool = False, listens: bool = True) -> socket.socket:

@@ -20,7 +20,6 @@ from remit.cli.serving import (
     is_loopback,
     reload_on_hangup,
     serve_until_cancelled,
-    share_one_arena,
 )
 from remit.settings import Settings
 
@@ -62,7 +61,6 @@ def serve_worker(
 async def _serve(
     settings: Settings, host: str, port: int, supervisor: socket.socket, place: Place
 ) -> None:
-    share_one_arena()
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_end_with, supervisor, tasks.cancel_scope)
         async with open_gateway(
