@@ -41,6 +41,7 @@ async def post_comment(
         return there, False
     sent = {"body": body, "properties": mark.properties()}
     made, how = await make_once(
+        jira,
         lambda: jira.send("POST", "issue", key, "comment", body=sent),
         lambda: mark.find_comment(jira, key, body),
     )

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from remit.servers.shapes import Schema, count, flag, given, text, texts
+from remit.servers.shapes import Schema, count, flag, given, or_null, text, texts
 
 _NAME: Final = 255
 _LONGEST: Final = 32_767
@@ -89,9 +89,7 @@ _INPUTS: Final[Mapping[str, tuple[dict[str, Schema], tuple[str, ...]]]] = {
         {
             "ticket_key": _TICKET,
             "assignee": {
-                "type": ["string", "null"],
-                "minLength": 1,
-                "maxLength": _NAME,
+                **or_null({"type": "string", "minLength": 1, "maxLength": _NAME}),
                 "description": f"Who is to do it: {_PERSON}, or me; null for nobody.",
             },
         },

@@ -27,7 +27,6 @@ _MOST_ASKED: Final = 10
 _LOOKS: Final = 2
 """Jira's search finds a new ticket a moment after it was made."""
 
-_PAUSE: Final = 1.0
 _WRITE: Final = 15.0
 """Seconds for a write that cannot be repeated; what is left of the call is for looking."""
 
@@ -90,6 +89,7 @@ class Mark:
 
 
 async def make_once(
+    jira: Jira,
     make: Callable[[], Awaitable[Fields]],
     find: Callable[[], Awaitable[Fields | None]],
 ) -> tuple[Fields, Literal["made", "lost"]]:
@@ -106,16 +106,16 @@ async def make_once(
         if not lost.is_outcome_unknown:
             raise
         fault = lost
-    there = await _look(find)
+    there = await _look(jira, find)
     if there is None:
         raise fault
     return there, "lost"
 
 
-async def _look(find: Callable[[], Awaitable[Fields | None]]) -> Fields | None:
+async def _look(jira: Jira, find: Callable[[], Awaitable[Fields | None]]) -> Fields | None:
     for look in range(_LOOKS):
         if look:
-            await anyio.sleep(_PAUSE)
+            await anyio.sleep(jira.pause)
         try:
             there = await find()
         except RestFault:

@@ -25,9 +25,13 @@ class Jira:
     Args:
         client: Of its REST API.
         deployment: What it is; asked of the site itself when it is None.
+        pause: Seconds after which Jira's search finds what was made just now.
     """
 
-    def __init__(self, client: RestClient, deployment: Deployment | None = None) -> None:
+    def __init__(
+        self, client: RestClient, deployment: Deployment | None = None, *, pause: float = 1.0
+    ) -> None:
+        self.pause = pause
         self._client = client
         self._deployment = deployment
         self._fields: FieldTable | None = None

@@ -42,6 +42,7 @@ async def create_ticket(jira: Jira, arguments: Arguments) -> dict[str, object]:
     body = {"fields": fields, "properties": mark.properties()}
     try:
         made, how = await make_once(
+            jira,
             lambda: jira.send("POST", "issue", body=body),
             lambda: mark.find_ticket(jira, project, summary),
         )
