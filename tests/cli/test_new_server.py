@@ -156,6 +156,15 @@ def test_a_role_alone_says_nothing() -> None:
     assert "--server" in remit("init", "--role", "r", status=2)
 
 
+def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    config = ("--config", str(tmp_path / "absent" / "remit.yaml"))
+
+    said = remit("init", "--server", "x", *config, status=3)
+
+    assert said.startswith("error: cannot write ")
+    assert len(said.splitlines()) == 1
+
+
 def test_from_another_folder_the_program_is_found_all_the_same(tmp_path: Path) -> None:
     (tmp_path / "project").mkdir()
     config = ("--config", str(tmp_path / "project" / "remit.yaml"))

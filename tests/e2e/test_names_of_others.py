@@ -15,7 +15,7 @@ from tests.e2e.enterprise import HOST, open_enterprise
 
 from remit.admin.published_names import published_names
 from remit.testing.gateway import Caller, Running
-from remit.testing.github_fake import TOKENS, GitHubFake, open_github_fake
+from remit.testing.github_fake import TOKENS, GitHubFake, node_program, open_github_fake
 from remit.testing.jira_fake import is_jira_here, open_jira
 
 REPOSITORY = Path(__file__).parents[2]
@@ -208,15 +208,16 @@ async def test_cyanheads_git_server_serves_our_names_of_git(
     serve: Serve, checkout: Checkout, http: httpx2.AsyncClient
 ) -> None:
     # S0.3, R30
-    if not CYANHEADS.exists():
-        is_missing("@cyanheads/git-mcp-server is not installed: run scripts/node-tools all")
+    node = node_program()
+    if node is None or not CYANHEADS.exists():
+        is_missing("@cyanheads/git-mcp-server or its node is missing: run scripts/node-tools all")
     environ = {
         "MCP_TRANSPORT_TYPE": "stdio",
         "MCP_LOG_LEVEL": "error",
         "GIT_BASE_DIR": str(checkout.path.parent),
         "GIT_SIGN_COMMITS": "false",
     }
-    entry = {"command": "node", "args": [str(CYANHEADS)], "env": environ, "timeout": LONGEST}
+    entry = {"command": str(node), "args": [str(CYANHEADS)], "env": environ, "timeout": LONGEST}
     squad = squad_of(gateway_over(serve, "cyanheads-git", entry), http)
     here = {"repo_path": str(checkout.path)}
 

@@ -1,15 +1,18 @@
 """The GitHub server over a fake of GitHub, with faults in between, as its tests need it."""
 
 import os
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from tests.servers.rest_worlds import Clock
 
-from remit.servers.github.server import GitHubServer, open_server
+from remit.servers.github.server import GitHubServer
+from remit.servers.rest.client import RestClient
+from remit.servers.rest.credentials import Credential
+from remit.servers.rest.service import Service
 from remit.testing.faulty_web import FaultyWeb, Script, open_faulty_web
 from remit.testing.github_fake import TOKENS, GitHubFake
 
@@ -20,11 +23,13 @@ class World:
 
     Attributes:
         repository: Its full name; calls that name none mean it.
+        clock: Moved by pauses alone, so that no test waits for them.
     """
 
     server: GitHubServer
     web: FaultyWeb
     repository: str
+    clock: Clock
 
     async def call(self, name: str, **arguments: object) -> dict[str, Any]:
         """Call a tool that must go well, and return its structured result."""
@@ -47,19 +52,23 @@ async def open_world(
     repository: str = "ada/orders",
     behind: str = "",
     script: Script | None = None,
-    user: str = "ada",
-    args: tuple[str, ...] = (),
-    environ: Mapping[str, str] | None = None,
+    attempt: float = 10.0,
+    time_limit: float = 28.0,
 ) -> AsyncGenerator[World]:
-    """Open the server before a service behind, or before a script of answers."""
+    """Open the server in Ada's name before a service behind, or before a script of answers."""
+    clock = Clock()
     with open_faulty_web(script, behind) as web:
-        own = {
-            "GITHUB_TOKEN": TOKENS[user],
-            "GITHUB_API_URL": web.url,
-            "GITHUB_REPOSITORY": repository,
-        }
-        async with aclosing(open_server(args, {**own, **(environ or {})}, Path())) as server:
-            yield World(server, web, repository)
+        service = Service(
+            name="GitHub",
+            base=web.url,
+            setting="GITHUB_API_URL",
+            credential=Credential.bearer(TOKENS["ada"]),
+            attempt=attempt,
+        )
+        client = RestClient(service, sleep=clock.sleep, clock=clock.time)
+        server = GitHubServer(client, repository=repository, time_limit=time_limit)
+        async with aclosing(server):
+            yield World(server, web, repository, clock)
 
 
 def fake_or_skip(fake: GitHubFake | None) -> GitHubFake:

@@ -83,7 +83,7 @@ def _interpreter() -> str:
 def _named_from_here(file: Path) -> str:
     """Return *file* as arguments of a server are read: from the folder that remit runs in."""
     absolute = file.absolute()
-    return file.name if absolute.parent.samefile(Path.cwd()) else str(absolute)
+    return file.name if absolute.parent.resolve() == Path.cwd().resolve() else str(absolute)
 
 
 def _print_json(path: Path, file: Path, server: NewServer, *, is_declared: bool) -> None:
