@@ -10,7 +10,7 @@ from remit.servers.arguments import Arguments
 from remit.servers.errors import ToolError
 from remit.servers.git.kept import keep_tree
 from remit.servers.git.merge import UNDO_LIMIT
-from remit.servers.git.names import shown
+from remit.servers.git.names import shown_branch
 from remit.servers.git.refs import branch_from, current_branch, find_commit, get_commit
 from remit.servers.git.repository import Repository
 from remit.servers.git.run import LISTING_CAP
@@ -147,12 +147,12 @@ async def _branches(
 def _branch(fields: Sequence[str], current: str | None) -> dict[str, object]:
     reference, commit, upstream = fields[:3]
     is_remote = reference.startswith("refs/remotes/")
-    name = shown(reference.split("/", 2)[2])
+    name = shown_branch(reference.split("/", 2)[2])
     return {
         "name": name,
         "commit": commit,
         "remote": is_remote,
         "current": not is_remote and name == current,
-        "upstream": shown(upstream.split("/", 2)[-1]) or None,
+        "upstream": shown_branch(upstream.split("/", 2)[-1]) or None,
         "subject": os.fsencode(fields[4]).decode(errors="replace"),
     }

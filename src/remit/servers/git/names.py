@@ -29,6 +29,14 @@ def shown(name: str) -> str:
     return '"' + "".join(map(_escaped, name)) + '"'
 
 
+def shown_branch(name: str) -> str:
+    """Return the name of a branch, which holds no control characters, as clients see it.
+
+    Only the quoted form of one that is not UTF-8 holds a backslash: no name of a branch does.
+    """
+    return shown(name) if any(unicodedata.category(sign) == "Cs" for sign in name) else name
+
+
 def several(names: Sequence[str]) -> str:
     """Return *names* as a client sees them, the first ones of many."""
     first = ", ".join(repr(shown(name)) for name in names[:_NAMED])

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from remit.servers.errors import ToolError
 from remit.servers.git.fence import plain
-from remit.servers.git.names import shown
+from remit.servers.git.names import shown_branch
 from remit.servers.git.run import Git
 
 _COMMIT_ID = re.compile(r"[0-9a-f]{40,64}")
@@ -25,7 +25,9 @@ async def branch_from(git: Git, name: str, what: str = "branch_name") -> str:
             f" {name.removeprefix('refs/heads/')!r}"
         )
     checked = await git.ask("check-ref-format", "--branch", name)
-    if name.startswith("+") or not checked.ok or checked.out.removesuffix("\n") != name:
+    is_itself = checked.ok and checked.out.removesuffix("\n") == name
+    # Both are possible names of a branch; `@` is HEAD's too, and `+` means force in a refspec.
+    if name == "@" or name.startswith("+") or not is_itself:
         raise ToolError(f"{what} {name!r} is not a valid branch name; see git_branch for the list")
     return name
 
@@ -90,7 +92,7 @@ async def current_branch(git: Git) -> str | None:
     # Not --short: a tag of the same name would make it `heads/main`.
     output = await git.ask("symbolic-ref", "--quiet", "HEAD")
     name = output.names.removesuffix("\n").removeprefix("refs/heads/")
-    return shown(name) if output.ok else None
+    return shown_branch(name) if output.ok else None
 
 
 def require_text(branch: str) -> str:

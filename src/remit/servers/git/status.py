@@ -2,7 +2,7 @@
 
 from remit.servers.arguments import Arguments
 from remit.servers.errors import ToolError
-from remit.servers.git.names import shown
+from remit.servers.git.names import shown, shown_branch
 from remit.servers.git.repository import Repository
 from remit.servers.git.run import LISTING_CAP
 
@@ -48,10 +48,10 @@ async def git_status(repository: Repository, _arguments: Arguments) -> dict[str,
     detached = head == "(detached)"
     upstream = headers.get("branch.upstream")
     return {
-        "branch": None if detached or head is None else shown(head),
+        "branch": None if detached or head is None else shown_branch(head),
         "detached": detached,
         "commit": None if commit == "(initial)" else commit,
-        "upstream": shown(upstream) if upstream else None,
+        "upstream": shown_branch(upstream) if upstream else None,
         "ahead": int(ahead) if ahead else None,
         "behind": -int(behind) if behind else None,
         "under_way": repository.under_way,
