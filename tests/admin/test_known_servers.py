@@ -210,6 +210,6 @@ def test_other_packages_and_those_that_are_allowed_are_not_reported(server: Serv
 
 
 def test_the_bundled_servers_are_known_those_to_come_too() -> None:
-    assert {"git", "github"} <= known_builtins()
+    assert {"git", "github", "jira"} == known_builtins()
     assert {"mail", "data"} <= later_builtins()
     assert not known_builtins() & later_builtins()

@@ -41,7 +41,7 @@ _VARIES = re.compile(
 """What differs from one run to the next: what … stands for, times, and how wide columns are."""
 
 _STATUS = re.compile(r"exit status (\d)")
-_MAKE = re.compile(r"(?:\w+=\S+ )?make (?P<target>[\w-]+)")
+_MAKE = re.compile(r"(?:\w+=\S+ )?make (?P<target>[\w-]+)(?: [A-Z]+=\S+)*")
 
 
 def run_console(block: Block, scratch: Scratch) -> None:

@@ -1,5 +1,6 @@
 """Users, agents and service keys at the one entry (R5, R6, R17), and what the log tells of them."""
 
+import time
 import tracemalloc
 from dataclasses import replace
 from datetime import timedelta
@@ -194,6 +195,7 @@ async def test_the_log_tells_why_beside_a_hash_and_nothing_of_the_credential(
 
 
 async def test_ten_thousand_random_credentials_leave_no_trace_in_memory(setting: Setting) -> None:
+    began = time.monotonic()
     setting.keys = InMemoryKeys(key())
     authenticate = setting.authenticator()
     await authenticate(TEXT.reveal())
@@ -223,4 +225,5 @@ async def test_ten_thousand_random_credentials_leave_no_trace_in_memory(setting:
         if "remit/identity" in change.traceback[0].filename
     ]
     assert sum(change.size_diff for change in kept) < 100_000
-    assert setting.issuer.fetches == 2
+    # The first, one for keys that might be newer, and one more each 30 s that this machine took.
+    assert setting.issuer.fetches <= 2 + (time.monotonic() - began) // 30

@@ -261,6 +261,14 @@ async def test_a_web_page_instead_of_json_is_named_as_such(opened: World, tool: 
     assert "Corporate log-in" in said
 
 
+async def test_an_error_of_github_is_told_with_the_name_that_its_support_asks_for(
+    opened: World,
+) -> None:
+    opened.web.fail(as_json({}, 500, X_GitHub_Request_Id="AB:12:CD"), times=3)
+
+    assert "GitHub knows it as request AB:12:CD" in await opened.refused("get_repository")
+
+
 async def test_json_of_another_shape_is_named_as_such(opened: World) -> None:
     opened.web.fail(as_json(["not", "a", "repository"]))
 
@@ -306,3 +314,22 @@ async def test_a_call_that_takes_too_long_at_all_is_stopped(
             said = await world.refused("get_repository")
 
     assert "GitHub did not answer within" in said
+
+
+@pytest.mark.parametrize("deed", DEEDS[1:], ids=lambda deed: deed.tool)
+async def test_when_it_cannot_even_be_looked_for_that_is_what_is_said(
+    opened: World, deed: Deed
+) -> None:
+    opened.web.fail(Fault(way="cut"), times=9)
+    said = await opened.refused(deed.tool, **deed.arguments)
+
+    assert "whether it was done is unknown, so look before you try again" in said
+    assert "it was not there" not in said
+    assert len(opened.web.requests(deed.method, deed.part)) == 1
+
+
+async def test_a_part_that_fails_otherwise_than_by_permission_fails_the_call(opened: World) -> None:
+    for part, failing in (("checks", "check-runs"), ("files", "files")):
+        opened.web.fail(Fault(way="cut"), part=failing, times=3)
+        said = await opened.refused("get_pull_request", pull_number=1, include=[part])
+        assert "attempted 3 times" in said

@@ -1,7 +1,9 @@
 """The ten GitHub tools against a stateful fake of GitHub (S0.5, tools.md)."""
 
+from functools import partial
 from typing import cast
 
+import anyio
 import jsonschema_rs
 from tests.servers.github_worlds import World
 
@@ -160,6 +162,17 @@ async def test_a_key_keeps_a_second_call_from_making_a_second_thing(
     assert [comment["created"] for comment in comments] == [True, False]
     assert comments[0]["id"] == comments[1]["id"]
     assert len(github.ask("GET", f"/repos/{hub.repository}/issues/1/comments")) == 1
+
+
+async def test_two_calls_at_once_with_the_same_key_make_one_thing(hub: World) -> None:
+    async with anyio.create_task_group() as tasks:
+        for _ in range(4):
+            tasks.start_soon(
+                partial(hub.call, "create_issue", title="Totals", idempotency_key="run-7")
+            )
+
+    assert len((await hub.call("list_issues"))["issues"]) == 1
+    assert len(hub.web.requests("POST")) == 1
 
 
 async def test_issues_are_listed_in_pages_without_pull_requests(hub: World) -> None:

@@ -1,5 +1,6 @@
 """The REST client: what it sends, what it takes, and what it never lets out."""
 
+import gzip
 import json
 
 import anyio
@@ -122,6 +123,32 @@ async def test_the_credential_is_hidden_where_the_service_sends_it_back() -> Non
     assert TOKEN not in shown
     assert "[secret]" in shown
     assert pair.header() not in repr(pair)
+
+
+async def test_half_a_surrogate_pair_becomes_a_mark_that_every_wire_can_hold() -> None:
+    def script(seen: Seen) -> Fault:
+        status = 400 if seen.target == "/bad" else 200
+        return Fault(status=status, body=rb'{"message": "a\ud800b \ud83d\ude00 \u00e9"}')
+
+    async with open_world(script) as world:
+        reply = await world.client.get("/good")
+        with pytest.raises(RestFault) as caught:
+            await world.client.get("/bad")
+    assert reply.data == {"message": "a?b 😀 é"}
+    assert caught.value.said == "a?b 😀 é"
+
+
+async def test_a_packed_answer_is_unpacked_within_the_cap() -> None:
+    packed = {"Content-Encoding": "gzip", "Content-Type": "application/json"}
+
+    def script(seen: Seen) -> Fault:
+        data = b'{"n": 1}' if seen.target == "/small" else b'"' + b"x" * 9999 + b'"'
+        return Fault(status=200, headers=packed, body=gzip.compress(data))
+
+    async with open_world(script, most_bytes=1000) as world:
+        assert (await world.client.get("/small")).data == {"n": 1}
+        with pytest.raises(RestFault, match="over 1000 bytes"):
+            await world.client.get("/large")
 
 
 async def test_cookies_are_neither_kept_nor_sent() -> None:

@@ -39,6 +39,7 @@ PASSING = [
     Fault(way="cut"),
     Fault(way="cut-body", status=200, body=b'{"a":'),
     Fault(way="stall", status=200, body=b'{"a":'),
+    Fault(status=200, headers={"Content-Encoding": "gzip"}, body=b"no gzip"),
 ]
 
 

@@ -7,7 +7,7 @@ import jira
 import pytest
 from tests.servers.jira.desk import TOKEN, Desk, open_desk
 
-from remit.testing.faulty_web import FaultyWeb
+from remit.testing.faulty_web import FaultyWeb, as_json
 from remit.testing.jira_cloud import JiraCloud, open_jira_cloud
 from remit.testing.jira_cloud_rules import ADA, BOT, GRACE
 
@@ -275,6 +275,14 @@ async def test_the_site_is_asked_once_what_it_is_unless_it_is_told(web: FaultyWe
         await told.ask("search_tickets", project_key="SHOP")
 
     assert len(web.requests("GET", "serverInfo")) == 1
+
+
+async def test_links_lead_to_where_people_find_the_site(web: FaultyWeb, cloud: Desk) -> None:
+    told = {"deploymentType": "Cloud", "baseUrl": "https://tickets.x.test/"}
+    web.fail(as_json(told), part="serverInfo")
+    made = await cloud.ask("create_ticket", project_key="SHOP", summary="Basket is empty")
+
+    assert made["url"] == "https://tickets.x.test/browse/SHOP-1"
 
 
 async def test_an_account_is_sent_as_basic_and_a_personal_token_as_bearer(

@@ -1,13 +1,14 @@
-"""The Jira server as a program and as a builtin: its settings, and alone (must show 6)."""
+"""The Jira server as a program and as a builtin: its settings, alone and in the gateway."""
 
+import json
 import re
 from pathlib import Path
 
 import pytest
-from tests.servers.inspector import Inspector
 
 from remit.servers.jira.server import open_server
 from remit.servers.jira.tools import TOOLS
+from remit.testing.gateway import run_remit
 from remit.testing.jira_cloud import open_jira_cloud
 
 GOOD = {"JIRA_URL": "https://x.test/jira/", "JIRA_API_TOKEN": "sesame-opens"}
@@ -64,18 +65,40 @@ def _flag(annotations: object, name: str) -> bool:
     return isinstance(annotations, dict) and annotations[name] is True
 
 
-def test_alone_it_works_in_the_inspector(tmp_path: Path) -> None:
+def test_as_a_part_of_the_gateway_it_has_the_variables_of_its_entry(tmp_path: Path) -> None:
+    secret = "sesame-opens"
     with open_jira_cloud() as web:
-        environ = {
-            "JIRA_URL": web.url,
-            "JIRA_USERNAME": "bot@x.test",
-            "JIRA_API_TOKEN": "sesame-opens",
+        env = {"JIRA_URL": web.url, "JIRA_USERNAME": "bot@x.test", "JIRA_API_TOKEN": "${SESAME}"}
+        roles = {
+            "project_manager": {"tools": {"jira": ["create_ticket", "change_status"]}},
+            "qa_tester": {"tools": {"jira": ["change_status"]}},
         }
-        inspector = Inspector(tmp_path, "remit.servers.jira", [], environ)
-        listed = inspector.listed()
-        made = inspector.call("create_ticket", project_key="SHOP", summary="Basket is empty")
-        refused = inspector.call("get_ticket", ticket_key="SHOP-2")
+        document = {
+            "version": "1.0",
+            "mcp_servers": {"jira": {"builtin": "jira", "env": env}},
+            "roles": roles,
+        }
+        (tmp_path / "remit.yaml").write_text(json.dumps(document))
+        ticket = json.dumps({"project_key": "SHOP", "summary": "Basket is empty"})
+        asked = ("jira/create_ticket", "--args", ticket)
+        environ = {"SESAME": secret}
 
-    assert listed == {tool.name: dict(tool.on_wire()) for tool in TOOLS}
-    assert made["structuredContent"]["key"] == "SHOP-1"
-    assert refused["isError"] is True
+        refused = run_remit(
+            "call", "--as", "role:qa_tester", *asked, folder=tmp_path, environ=environ
+        )
+        none = len(web.requests("POST"))
+        done = run_remit(
+            "call", "--as", "role:project_manager", *asked, folder=tmp_path, environ=environ
+        )
+        without = run_remit("call", "--as", "role:project_manager", *asked, folder=tmp_path)
+
+    assert refused.returncode == 1
+    assert none == 0
+    assert done.returncode == 0, done.stderr
+    assert '"key": "SHOP-1"' in done.stdout
+    assert without.returncode != 0
+    assert "SESAME" in without.stderr + without.stdout
+    kept = [path.read_bytes() for path in (tmp_path / ".remit").rglob("*") if path.is_file()]
+    assert kept
+    assert not any(secret.encode() in content for content in kept)
+    assert secret not in "".join(one.stdout + one.stderr for one in (refused, done, without))

@@ -28,6 +28,9 @@ def complaint(fault: RestFault, what: str) -> ToolError:
         parts.append("a rate limit is no reason to give up, nor to ask at once again")
     else:
         parts += _missing(fault)
+        request = fault.headers.get("x-github-request-id", "")
+        if request and (fault.status or 0) >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            parts.append(f"GitHub knows it as request {request}")
         if fault.status in _ADVICE:
             parts.append(_ADVICE[HTTPStatus(fault.status)])
     return ToolError("; ".join(parts))

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from remit.servers.github.fields import Fields, items_of, text
+from remit.servers.github.pages import next_page
 from remit.servers.github.repository import Repository
 
 LOST: Final = "the connection broke before GitHub's answer came, but it is there now"
@@ -15,6 +16,8 @@ _RECENT: Final = timedelta(minutes=2)
 
 _KEPT: Final = timedelta(days=7)
 """How long the key of a comment is looked for."""
+
+_MOST_PAGES: Final = 10
 
 
 def mark_of(key: str) -> str:
@@ -57,13 +60,17 @@ async def find_comment(
 ) -> Fields | None:
     """Find the comment that has a key's mark; without a key one that was made like this just now.
 
-    Looks at the first hundred comments of the last week, or of the last minutes.
+    Looks at the comments of the last week, or of the last minutes: at a thousand of them at most.
     """
     since = datetime.now(UTC) - (_KEPT if key is not None else _RECENT)
     query = {"since": since.strftime("%Y-%m-%dT%H:%M:%SZ"), "per_page": 100}
-    for comment in items_of((await place.get("issues", number, "comments", query=query)).data):
-        if _is_it(comment, key, sent, "body"):
-            return comment
+    page: int | None = 1
+    while page is not None and page <= _MOST_PAGES:
+        reply = await place.get("issues", number, "comments", query={**query, "page": page})
+        for comment in items_of(reply.data):
+            if _is_it(comment, key, sent, "body"):
+                return comment
+        page = next_page(reply, page)
     return None
 
 

@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Final
+
+import anyio
 
 from remit.servers.arguments import Arguments
 from remit.servers.command_line import ServerArguments
@@ -44,6 +46,9 @@ class GitHubServer(ToolServer[Repository]):
         time_limit: float = 28.0,
     ) -> None:
         self._client = client
+        self._patience = time_limit / 2
+        # GitHub asks for one change after the other, and a key must be looked for before its twin.
+        self._turn = anyio.Lock()
         self._owner, _, self._name = repository.partition("/")
         super().__init__(
             "github",
@@ -60,7 +65,7 @@ class GitHubServer(ToolServer[Repository]):
 
     @asynccontextmanager
     async def _open(
-        self, _tool: Tool[Repository], arguments: Arguments
+        self, tool: Tool[Repository], arguments: Arguments
     ) -> AsyncGenerator[Repository]:
         place = Repository(
             client=self._client,
@@ -69,10 +74,20 @@ class GitHubServer(ToolServer[Repository]):
         )
         if bool(place.owner) != bool(place.name):
             raise ToolError("give owner and repo, or neither")
-        try:
-            yield place
-        except RestFault as fault:
-            raise complaint(fault, place.about) from fault
+        async with AsyncExitStack() as stack:
+            if not tool.hints.read_only:
+                await self._wait_for_turn()
+                stack.callback(self._turn.release)
+            try:
+                yield place
+            except RestFault as fault:
+                raise complaint(fault, place.about) from fault
+
+    async def _wait_for_turn(self) -> None:
+        with anyio.move_on_after(self._patience):
+            await self._turn.acquire()
+            return
+        raise ToolError("nothing was done: other changes are still under way; try again")
 
 
 def open_server(args: Sequence[str], environ: Mapping[str, str], folder: Path) -> GitHubServer:

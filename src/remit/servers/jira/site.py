@@ -34,6 +34,7 @@ class Jira:
         self.pause = pause
         self._client = client
         self._deployment = deployment
+        self._pages = client.service.base
         self._fields: FieldTable | None = None
         self._asking = anyio.Lock()
 
@@ -56,16 +57,19 @@ class Jira:
         async with self._asking:
             if self._deployment is None:
                 reply = await self._client.get("/rest/api/2/serverInfo")
-                kind = text(fields_of(reply.data), "deploymentType")
-                self._deployment = "cloud" if kind.lower() == "cloud" else "datacenter"
+                told = fields_of(reply.data)
+                kind = text(told, "deploymentType").lower()
+                self._deployment = "cloud" if kind == "cloud" else "datacenter"
+                if text(told, "baseUrl").startswith(("https://", "http://")):
+                    self._pages = text(told, "baseUrl")
 
     async def aclose(self) -> None:
         """Close the connections."""
         await self._client.aclose()
 
     def url(self, key: str) -> str:
-        """Return the page of a ticket, for people."""
-        return self._client.service.base.rstrip("/") + path_of("browse", key)
+        """Return the page of a ticket, where people find it; the API may be reached elsewhere."""
+        return self._pages.rstrip("/") + path_of("browse", key)
 
     async def get(self, *path: str | int, query: Query | None = None) -> Fields:
         """Read one thing.

@@ -234,7 +234,7 @@ class RestClient:
             size = self.service.most_bytes
             raise self._fault(asked, f"{name}'s answer is over {size} bytes; ask for less", answer)
         try:
-            data = json.loads(body) if body.strip() else None
+            data = _decoded(body) if body.strip() else None
         except (ValueError, RecursionError) as error:
             what = "a web page" if "html" in answer.headers.get("content-type", "") else "no JSON"
             problem = (
@@ -261,11 +261,24 @@ class RestClient:
 
 
 def _said(answer: Answer) -> str:
-    text = answer.body.decode(errors="replace")
     try:
-        return said_in(json.loads(text))
+        return said_in(_decoded(answer.body))
     except (ValueError, RecursionError):
-        return said_on(text)
+        return said_on(answer.body.decode(errors="replace"))
+
+
+def _decoded(body: bytes) -> object:
+    """Decode JSON; half a surrogate pair, which no text on the wire can hold, becomes `?`.
+
+    Raises:
+        ValueError: It is none.
+        RecursionError: It is nested too deeply.
+    """
+    data: object = json.loads(body)
+    if b"\\u" not in body:
+        return data
+    text = json.dumps(data, ensure_ascii=False)
+    return json.loads(text.encode(errors="replace"))
 
 
 def _reason(status: int) -> str:

@@ -40,8 +40,7 @@ _HEADINGS_IN: Final = frozenset({"doc", "panel", "cell"})
 
 def document(markdown: str) -> Node:
     """Return the ADF document that *markdown* describes."""
-    parser = _parser()
-    tokens = parser.parse(markdown.replace("\x00", ""))
+    tokens = _PARSER.parse(markdown.replace("\x00", ""))
     if max((token.level for token in tokens), default=0) >= _DEEPEST:
         # The parser drops what is nested deeper, so nothing of it is believed.
         content = [_paragraph(_lines(line, ())) for line in markdown.split("\n") if line.strip()]
@@ -66,6 +65,9 @@ def _line_break(state: StateInline, silent: bool) -> bool:
         state.push("hardbreak", "br", 0)
     state.pos = found.end()
     return True
+
+
+_PARSER: Final = _parser()
 
 
 class _Blocks:

@@ -31,6 +31,8 @@ _AT_START: Final = re.compile(
     r"^(\#{1,6}(?=\s|$) | > | [-+](?=\s|$) | [-=:|](?=[-=:|\s]*$) | \[(?=[ xX!]))", re.VERBOSE
 )
 _NUMBER: Final = re.compile(r"^(\d{1,9})([.)])(?=\s|$)")
+# Nothing in it, and nothing that it may stand beside, means anything in Markdown.
+_HARMLESS: Final = re.compile(r"""[^\W\d_](?:[^\W_]|[ ,;.:'"()/?!-])*""")
 _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:[^\s<>\\]+")
 
 _Escape = Callable[[str, bool], str]
@@ -39,6 +41,8 @@ _Escape = Callable[[str, bool], str]
 def inline_markdown(nodes: Sequence[Mapping[str, object]], frame: Frame = "paragraph") -> str:
     """Return inline *nodes* as Markdown; `""` when they hold nothing but white space."""
     runs = trimmed(runs_of(nodes), one_line=frame == "heading")
+    if len(runs) == 1 and not runs[0].marks and _HARMLESS.fullmatch(runs[0].text):
+        return runs[0].text
     attempts: tuple[tuple[list[Run], _Escape], ...] = (
         (runs, _some),
         (runs, _every),

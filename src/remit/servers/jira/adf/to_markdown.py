@@ -29,39 +29,48 @@ def markdown(document: object) -> str:
     return _blocks([document], 0)
 
 
-def _blocks(nodes: Sequence[_Node], depth: int) -> str:
-    """Return blocks one below the other; runs of inline nodes among them are paragraphs."""
+def _blocks(nodes: Sequence[_Node], depth: int, after: str = "") -> str:
+    """Return blocks one below the other; runs of inline nodes among them are paragraphs.
+
+    Args:
+        nodes: The blocks.
+        depth: How deep they stand.
+        after: The marker of the list that stands before them, if one does.
+    """
     written: list[str] = []
     loose: list[_Node] = []
-    before, second = "", False
-    for node in nodes:
-        kind = kind_of(node)
-        if kind in _INLINE:
+    for node in (*nodes, None):
+        if node is not None and kind_of(node) in _INLINE:
             loose.append(node)
             continue
-        written.append(inline_markdown(loose))
+        written += filter(None, [inline_markdown(loose)])
         loose = []
-        # Lists that follow one another take other markers, or they would be read as one.
-        second = kind in _LISTS and before in _LISTS and not second
-        before = kind
-        written.append(_block(node, depth, second=second))
-    written.append(inline_markdown(loose))
-    return "\n\n".join(filter(None, written))
+        if node is not None:
+            before = _last_marker(written[-1]) if written else after
+            written += filter(None, [_block(node, depth, before)])
+    return "\n\n".join(written)
 
 
-def _block(node: _Node, depth: int, *, second: bool = False) -> str:
+def _last_marker(text: str) -> str:
+    """Return the marker of the list that *text* ends with, without its number; or `""`."""
+    line = next((line for line in reversed(text.split("\n")) if line[:1].strip()), "")
+    found = re.match(r"(?:([-*])|\d+([.)]))(?:\s|$)", line)
+    return (found.group(1) or found.group(2)) if found else ""
+
+
+def _block(node: _Node, depth: int, after: str = "") -> str:
     if depth > _DEEPEST:
         return _flat(node)
     kind = kind_of(node)
     if kind in _LEAVES:
         return _LEAVES[kind](node)
     if kind in _LISTS:
-        return _list(node, depth, second=second)
+        return _list(node, depth, after)
     if kind == "blockquote":
         return _quoted(_blocks(nodes_in(node), depth + 1))
     if kind == "panel":
         return _panel(node, depth)
-    return _other(node, depth)
+    return _other(node, depth, after)
 
 
 def _panel(node: _Node, depth: int) -> str:
@@ -84,12 +93,12 @@ def _flat(node: _Node) -> str:
     return inline_markdown([{"type": "text", "text": " ".join(filter(None, texts))}])
 
 
-def _other(node: _Node, depth: int) -> str:
+def _other(node: _Node, depth: int, after: str) -> str:
     """Show a block that Markdown does not have: its title, then what is in it."""
     kind = kind_of(node)
     names = ("title", "alt", "url", "text", "extensionKey", "id")
     title = next(filter(None, (attribute(node, name) for name in names)), "")
-    inside = _blocks(nodes_in(node), depth + 1)
+    inside = _blocks(nodes_in(node), depth + 1, "" if title else after)
     if kind in {"doc", "mediaSingle", "mediaGroup", "layoutSection", "layoutColumn"} and inside:
         return inside
     text = text_of(node)
@@ -121,8 +130,10 @@ def _quoted(text: str) -> str:
     return "\n".join(f"> {line}" if line else ">" for line in text.split("\n"))
 
 
-def _list(node: _Node, depth: int, *, second: bool) -> str:
-    kind = kind_of(node)
+def _list(node: _Node, depth: int, after: str) -> str:
+    # Lists that follow one another take other markers, or they would be read as one.
+    kind, bullet = kind_of(node), "* " if after == "-" else "- "
+    point = ")" if after == "." else "."
     order = attribute(node, "order")
     number = int(order) if order.isascii() and order.isdigit() else 1
     items: list[str] = []
@@ -132,10 +143,10 @@ def _list(node: _Node, depth: int, *, second: bool) -> str:
             items.append("\n".join(f"  {line}" if line else "" for line in nested.split("\n")))
             continue
         if kind == "orderedList":
-            marker = f"{min(number, _LARGEST_ORDER)}{')' if second else '.'} "
+            marker = f"{min(number, _LARGEST_ORDER)}{point} "
             number += 1
         else:
-            marker = "* " if second else "- "
+            marker = bullet
         text = _item(item, depth)
         if kind == "taskList":
             text = f"[{'x' if attribute(item, 'state') == 'DONE' else ' '}] {text}"
