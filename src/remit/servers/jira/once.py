@@ -14,9 +14,9 @@ import anyio
 
 from remit.servers.errors import ToolError
 from remit.servers.jira.jql import quoted
-from remit.servers.jira.reading import Fields, find_text, inner, listed, text
 from remit.servers.jira.site import Jira
 from remit.servers.rest.faults import RestFault
+from remit.servers.rest.fields import Fields, find_text, inner, listed, text
 
 EARLIER: Final = "made by an earlier call with the same idempotency_key, left as it is"
 LOST: Final = "the connection broke before Jira's answer came, but it is there now"

@@ -9,11 +9,11 @@ from remit.servers.jira.fields import EPIC_LINK
 from remit.servers.jira.notes import Notes
 from remit.servers.jira.once import EARLIER, LOST, Mark, make_once
 from remit.servers.jira.people import find_person, reference
-from remit.servers.jira.reading import Fields, inner, listed, text
 from remit.servers.jira.shown import detailed, newest_comments
 from remit.servers.jira.site import Jira
 from remit.servers.jira.values import field_values
 from remit.servers.rest.faults import RestFault
+from remit.servers.rest.fields import Fields, inner, listed, text
 
 _MOST_NAMED: Final = 30
 
