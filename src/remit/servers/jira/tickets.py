@@ -59,7 +59,7 @@ async def get_ticket(jira: Jira, arguments: Arguments) -> dict[str, object]:
     Raises:
         RestFault: Jira does not show it.
     """
-    key, notes = arguments.text("ticket_key"), Notes()
+    key, notes = arguments.text("ticket_key"), Notes(arguments.number("max_chars", 0))
     shown = await detailed(jira, key, notes)
     if arguments.flag("comments", default=True):
         shown |= await newest_comments(jira, key, notes)
