@@ -5,8 +5,8 @@ import re
 _USERINFO = re.compile(r"(?<=://)[^\s/]*@")
 _URL_WITH_USERINFO = re.compile(r"(https?|[a-z][a-z0-9+.-]*)://([^\s/]+)@", re.IGNORECASE)
 
-# Shorter ones are words that occur by chance; `user:pass@` is stripped at any length.
-_SHORTEST_SECRET = 8
+SHORTEST_SECRET = 8
+"""Shorter ones are words that occur by chance; `user:pass@` is stripped at any length."""
 
 
 def without_credentials(text: str) -> str:
@@ -23,7 +23,7 @@ def secrets_in(configuration: str) -> frozenset[str]:
         secret = password if colon else user if scheme.lower().startswith("http") else ""
         if secret:
             found.add(f"{userinfo}@")
-        if len(secret) >= _SHORTEST_SECRET:
+        if len(secret) >= SHORTEST_SECRET:
             found.add(secret)
     return frozenset(found)
 

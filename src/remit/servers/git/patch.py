@@ -50,11 +50,8 @@ class PatchPage:
         """Take more of the patch and say whether the page can still grow."""
         *lines, self._line = (self._line + chunk).split(_LINE_END)
         for line in lines:
-            self._take(line + _LINE_END)
-        while len(self._line) > PAGE:
-            cut = _whole_signs(self._line)
-            self._take(self._line[:cut])
-            self._line = self._line[cut:]
+            self._take(self._shortened(line + _LINE_END))
+        self._line = self._shortened(self._line)
         return not self.has_next
 
     def finish(self) -> bytes:
@@ -63,6 +60,14 @@ class PatchPage:
             self._take(self._line)
         self._place()
         return bytes(self._kept)
+
+    def _shortened(self, line: bytes) -> bytes:
+        """Take what a line has more than a page, and return the rest."""
+        while len(line) > PAGE:
+            cut = _whole_signs(line)
+            self._take(line[:cut])
+            line = line[cut:]
+        return line
 
     def _take(self, line: bytes) -> None:
         if line.startswith(_HEADERS):

@@ -22,6 +22,13 @@ from remit.servers.git.refs import (
 )
 from remit.servers.git.repository import Repository
 
+_FETCH = (
+    "--refmap=",  # a mirror's configured refspec would overwrite local branches
+    "--no-prune",
+    "--no-write-fetch-head",
+    "--no-recurse-submodules",
+    "--no-progress",
+)
 _REBASE = ("--no-autostash", "--no-autosquash", "--no-update-refs", "--no-fork-point", "--no-stat")
 
 
@@ -76,20 +83,16 @@ async def _branch(repository: Repository, remote: str, name: str | None) -> str:
 async def _fetch(repository: Repository, remote: str, branch: str) -> str:
     """Update the remote-tracking branch and return its commit."""
     tracking = f"refs/remotes/{remote}/{branch}"
-    # An empty refmap: a mirror's configured refspec would overwrite local branches.
-    await repository.git.run(
-        "fetch",
-        "--refmap=",
-        "--no-prune",
-        "--no-write-fetch-head",
-        "--no-recurse-submodules",
-        "--no-progress",
-        "--",
-        remote,
-        f"+refs/heads/{branch}:{tracking}",
-        advice="see that the branch exists on the remote and that git has credentials for it;"
-        " nothing changed",
-    )
+    with repository.credentials.given_to(repository.git) as receiver:
+        await receiver.run(
+            "fetch",
+            *_FETCH,
+            "--",
+            remote,
+            f"+refs/heads/{branch}:{tracking}",
+            advice="see that the branch exists on the remote and that git has credentials for it"
+            " (GIT_CREDENTIALS in the server's environment); nothing changed",
+        )
     return await get_commit(repository.git, tracking, "branch")
 
 

@@ -29,9 +29,9 @@ async def git_push(repository: Repository, arguments: Arguments) -> dict[str, ob
     upstream = ["--set-upstream"] if set_upstream else []
     # Both sides in full: a short name would pick up a configured `+` refspec, that is, force.
     refspec = f"refs/heads/{branch}:refs/heads/{branch}"
-    output = await git.ask(
-        "push", "--porcelain", "--recurse-submodules=no", *upstream, "--", remote, refspec
-    )
+    options = ("--porcelain", "--recurse-submodules=no", *upstream)
+    with repository.credentials.given_to(git) as sender:
+        output = await sender.ask("push", *options, "--", remote, refspec)
     if not output.ok:
         raise ToolError(f"git push failed: {output.said}\n{_advice(branch, output)}")
     flags = [line[0] for line in output.out.splitlines() if "\t" in line]
@@ -67,5 +67,8 @@ def _advice(branch: str, output: Output) -> str:
             " (a push is never forced)"
         )
     if "could not read" in output.err or "Authentication failed" in output.err:
-        return "configure git credentials for this remote; remit never asks for them"
+        return (
+            "git has no credentials for this remote, or they are refused: have GIT_CREDENTIALS set"
+            " (https://USER:TOKEN@HOST) in the server's environment; remit never asks for them"
+        )
     return "repair what is named above and push again"

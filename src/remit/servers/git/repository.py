@@ -2,10 +2,11 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from remit.servers.errors import ToolError
+from remit.servers.git.connect import Credentials
 from remit.servers.git.credentials import secrets_in
 from remit.servers.git.fence import plain
 from remit.servers.git.run import LISTING_CAP, Git
@@ -20,8 +21,7 @@ _UNDER_WAY = {
     "CHERRY_PICK_HEAD": "cherry-pick",
     "REVERT_HEAD": "revert",
 }
-_SHARED = frozenset({"local", "worktree"})
-_PARTS_OF_A_SETTING = 2
+_OWN = frozenset({"local", "worktree"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +57,7 @@ class Repository:
         git: Runs git as the repository is set up: with its hooks, filters and merge drivers.
         reader: Runs git so that no program of the repository's choosing runs, and nothing is
             fetched.
+        credentials: For remotes.
     """
 
     top: Path
@@ -64,6 +65,7 @@ class Repository:
     common: Path
     git: Git
     reader: Git
+    credentials: Credentials
 
     @property
     def under_way(self) -> str | None:
@@ -73,7 +75,10 @@ class Repository:
 
 
 async def open_repository(
-    roots: Roots, repo_path: str | None, environ: Mapping[str, str]
+    roots: Roots,
+    repo_path: str | None,
+    environ: Mapping[str, str],
+    credentials: Credentials,
 ) -> Repository:
     """Open the repository at *repo_path*, which may not leave *roots*.
 
@@ -82,6 +87,7 @@ async def open_repository(
         repo_path: Absolute, or relative to the first of *roots*; the configured repository when
             None.
         environ: All that git may know of the environment.
+        credentials: For remotes.
 
     Raises:
         ToolError: If it is no repository, or one outside the fence.
@@ -96,12 +102,22 @@ async def open_repository(
     if top != roots.repository:
         allowed = [*roots.all, *await _own_storage(roots, environ)]
         require_storage_in(allowed, git_dir, common, objects)
-    return await _opened(top, git_dir, common, environ)
-
-
-async def _opened(top: Path, git_dir: Path, common: Path, environ: Mapping[str, str]) -> Repository:
     homes = (git_dir,) if git_dir == common else (git_dir, common)
     git = Git(directory=top, environ=environ, homes=homes)
+    secrets, own = await _settings(git)
+    git = replace(git, secrets=secrets | credentials.secrets)
+    return Repository(
+        top=top,
+        git_dir=git_dir,
+        common=common,
+        git=git,
+        reader=replace(git, environ=reading_environment(environ, own)),
+        credentials=credentials,
+    )
+
+
+async def _settings(git: Git) -> tuple[frozenset[str], list[str]]:
+    """Return the secrets in git's settings, and the keys of those that are the repository's own."""
     listing = await git.ask("config", "--null", "--show-scope", "--list", cap=LISTING_CAP)
     if not listing.ok or listing.truncated:
         raise ToolError(
@@ -109,24 +125,12 @@ async def _opened(top: Path, git_dir: Path, common: Path, environ: Mapping[str, 
             "have it repaired"
         )
     # A scope, and then a key and its value with a line break between them.
-    scopes = listing.fields[::_PARTS_OF_A_SETTING]
+    scopes = listing.fields[::2]
     settings = [setting.partition("\n")[::2] for setting in listing.fields[1::2]]
     # `url`, `pushurl` and `url.<base>.insteadOf` all hold addresses, and so may `remote`.
     urls = [f"{key} {value}" for key, value in settings if "url" in key or "remote" in key]
-    own = [key for scope, (key, _) in zip(scopes, settings, strict=True) if scope in _SHARED]
-    secrets = secrets_in("\0".join(urls))
-    return Repository(
-        top=top,
-        git_dir=git_dir,
-        common=common,
-        git=Git(directory=top, environ=environ, homes=homes, secrets=secrets),
-        reader=Git(
-            directory=top,
-            environ=reading_environment(environ, own),
-            homes=homes,
-            secrets=secrets,
-        ),
-    )
+    own = [key for scope, (key, _) in zip(scopes, settings, strict=True) if scope in _OWN]
+    return secrets_in("\0".join(urls)), own
 
 
 def _directory_in(roots: Roots, repo_path: str | None) -> Path:

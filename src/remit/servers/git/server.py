@@ -9,6 +9,7 @@ from typing import Final
 
 from remit.servers.arguments import Arguments
 from remit.servers.command_line import ServerArguments
+from remit.servers.git.connect import Credentials
 from remit.servers.git.repository import Repository, Roots, open_repository
 from remit.servers.git.run import environment
 from remit.servers.git.tools import TOOLS
@@ -28,9 +29,12 @@ class GitServer(ToolServer[Repository]):
         repository: The repository of calls that name none; it and those inside may be named.
         folders: What is inside these may be named as well.
         environ: Variables for git besides those of this process; only those that git needs to
-            commit and to connect are passed on.
+            commit and to connect are passed on. `GIT_CREDENTIALS` is for remotes.
         time_limit: Seconds a call may take, waiting for its turn included.
         read_only: Offers only what changes nothing.
+
+    Raises:
+        ValueError: If `GIT_CREDENTIALS` does not fit.
     """
 
     def __init__(
@@ -56,13 +60,16 @@ class GitServer(ToolServer[Repository]):
             others=tuple(folder.resolve() for folder in folders),
         )
         self._environ = environ or {}
+        self._credentials = Credentials.parse(self._environ)
 
     @asynccontextmanager
     async def _open(
         self, tool: Tool[Repository], arguments: Arguments
     ) -> AsyncGenerator[Repository]:
         environ = environment(os.environ | dict(self._environ))
-        repository = await open_repository(self._roots, arguments.find_text("repo_path"), environ)
+        repository = await open_repository(
+            self._roots, arguments.find_text("repo_path"), environ, self._credentials
+        )
         async with AsyncExitStack() as stack:
             if not tool.hints.read_only:
                 # Two writers at once would only meet each other's index lock.
@@ -97,13 +104,16 @@ def open_server(args: Sequence[str], environ: Mapping[str, str], folder: Path) -
     for root in folders:
         if not root.is_dir():
             raise ValueError(f"git server: --root {str(root)!r} is not a directory")
-    return GitServer(
-        repository,
-        folders=folders,
-        environ=environ,
-        time_limit=given.time_limit,
-        read_only=given.read_only,
-    )
+    try:
+        return GitServer(
+            repository,
+            folders=folders,
+            environ=environ,
+            time_limit=given.time_limit,
+            read_only=given.read_only,
+        )
+    except ValueError as error:
+        raise ValueError(f"git server: {error}") from error
 
 
 def _seconds(text: str) -> float:
