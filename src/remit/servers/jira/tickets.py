@@ -59,7 +59,7 @@ async def get_ticket(jira: Jira, arguments: Arguments) -> dict[str, object]:
     Raises:
         RestFault: Jira does not show it.
     """
-    key, notes = arguments.text("ticket_key"), Notes()
+    key, notes = arguments.text("ticket_key"), Notes(arguments.number("max_chars", 0))
     shown = await detailed(jira, key, notes)
     if arguments.flag("comments", default=True):
         shown |= await newest_comments(jira, key, notes)
@@ -82,7 +82,7 @@ async def update_ticket(jira: Jira, arguments: Arguments) -> dict[str, object]:
         await jira.send("PUT", "issue", key, body={"fields": fields}, idempotent=True)
     except RestFault as fault:
         raise await _explained(jira, fault, key.rpartition("-")[0]) from fault
-    return {"key": key, "url": jira.url(key), "changed_fields": sorted(fields), "notes": []}
+    return {"key": key, "url": jira.url(key), "changed_fields": sorted(fields)}
 
 
 async def assign_ticket(jira: Jira, arguments: Arguments) -> dict[str, object]:
