@@ -1,0 +1,1 @@
+"""What programs import: the classes that the design documents name, over the gateway's engine."""
