@@ -1,1 +1,32 @@
-"""Every caller sees exactly the tools within its remit, and every call is recorded."""
+"""Every caller sees exactly the tools within its remit, and every call is recorded.
+
+The library's names are found when they are first used: `import remit` alone loads nothing of it.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from remit.library.mapper import MCPToolMapper
+else:
+    _PLACES = {
+        "MCPToolMapper": "remit.library.mapper",
+    }
+
+    def __getattr__(name: str) -> object:
+        """Return a public name, from the module that defines it."""
+        place = _PLACES.get(name)
+        if place is None:
+            raise AttributeError(f"module 'remit' has no attribute {name!r}")
+        found = getattr(import_module(place), name)
+        globals()[name] = found
+        return found
+
+    def __dir__() -> list[str]:
+        """Return what is there and what can be had."""
+        return sorted({*globals(), *_PLACES})
+
+
+__all__ = [
+    "MCPToolMapper",
+]
