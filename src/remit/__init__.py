@@ -1,1 +1,68 @@
-"""Every caller sees exactly the tools within its remit, and every call is recorded."""
+"""Every caller sees exactly the tools within its remit, and every call is recorded.
+
+The library's names are found when they are first used: `import remit` alone loads nothing of it.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from remit.errors import InvalidToolName, MCPConnectionError, MCPProtocolError
+    from remit.library.bridge import MCPToolBridge, create_mcp_bridge
+    from remit.library.client import ConnectionResult, MCPClient, ServerHealth
+    from remit.library.config import (
+        DEFAULT_MCP_SERVERS,
+        MCPConfig,
+        MCPServerConfig,
+        get_default_mcp_config,
+    )
+    from remit.library.connection import MCPConnection
+    from remit.library.mapper import MCPToolMapper
+else:
+    _PLACES = {
+        "ConnectionResult": "remit.library.client",
+        "DEFAULT_MCP_SERVERS": "remit.library.config",
+        "InvalidToolName": "remit.errors",
+        "MCPClient": "remit.library.client",
+        "MCPConfig": "remit.library.config",
+        "MCPConnection": "remit.library.connection",
+        "MCPConnectionError": "remit.errors",
+        "MCPProtocolError": "remit.errors",
+        "MCPServerConfig": "remit.library.config",
+        "MCPToolBridge": "remit.library.bridge",
+        "MCPToolMapper": "remit.library.mapper",
+        "ServerHealth": "remit.library.client",
+        "create_mcp_bridge": "remit.library.bridge",
+        "get_default_mcp_config": "remit.library.config",
+    }
+
+    def __getattr__(name: str) -> object:
+        """Return a public name, from the module that defines it."""
+        place = _PLACES.get(name)
+        if place is None:
+            raise AttributeError(f"module 'remit' has no attribute {name!r}")
+        found = getattr(import_module(place), name)
+        globals()[name] = found
+        return found
+
+    def __dir__() -> list[str]:
+        """Return what is there and what can be had."""
+        return sorted({*globals(), *_PLACES})
+
+
+__all__ = [
+    "ConnectionResult",
+    "DEFAULT_MCP_SERVERS",
+    "InvalidToolName",
+    "MCPClient",
+    "MCPConfig",
+    "MCPConnection",
+    "MCPConnectionError",
+    "MCPProtocolError",
+    "MCPServerConfig",
+    "MCPToolBridge",
+    "MCPToolMapper",
+    "ServerHealth",
+    "create_mcp_bridge",
+    "get_default_mcp_config",
+]

@@ -1,1 +1,1 @@
-"""What programs import: the classes that the design documents name, over the gateway's engine."""
+"""What `import remit` offers to programs, over the same engine as the gateway."""

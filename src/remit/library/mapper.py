@@ -1,0 +1,86 @@
+"""`MCPToolMapper`: what a file in the shape of `remit.yaml` gives each role (S0.16, S0.17)."""
+
+import os
+import sys
+from copy import deepcopy
+from pathlib import Path
+from typing import Any, Final, cast
+
+from remit.admin.declaration import Loaded, load_declaration, parse_document
+from remit.admin.default_roles import default_document
+from remit.model.roles import Role
+
+BUNDLED_ENVIRONMENT: Final = {
+    "git": (),
+    "github": ("GITHUB_TOKEN",),
+    "jira": ("JIRA_URL", "JIRA_USERNAME", "JIRA_API_TOKEN"),
+}
+"""The bundled servers that the nine roles name, each with the variables it needs (S0.13)."""
+
+
+class MCPToolMapper:
+    """Answers from the lists of a mapping by exact name; patterns are the gateway's business.
+
+    What it returns is the caller's own: changing it changes no rule.
+
+    Attributes:
+        config: The mapping as plain data, `${NAME}` unexpanded.
+        config_path: Its file; None for the mapping that ships with remit.
+    """
+
+    def __init__(self, config_path: str | Path | None = None) -> None:
+        """Read a mapping, once.
+
+        Args:
+            config_path: YAML or JSON, as `docs/configuration.md` says; else the file that the
+                environment variable `MCP_CONFIG_PATH` names, else the nine roles that ship with
+                remit, over its own git, GitHub and Jira servers.
+
+        Raises:
+            DeclarationError: The file cannot be used, with everything that is wrong in it.
+        """
+        named = config_path or os.environ.get("MCP_CONFIG_PATH")
+        self.config_path = Path(named) if named else None
+        self._loaded = (
+            _shipped() if self.config_path is None else load_declaration(self.config_path)
+        )
+        self.config = cast("dict[str, Any]", deepcopy(dict(self._loaded.declaration.document)))
+
+    def get_servers_for_role(self, role: str) -> list[str]:
+        """Return the servers of *role* in the order of the mapping; none for an unknown role."""
+        return list(self._role(role).mcp_servers)
+
+    def get_tools_for_role(self, role: str, server: str) -> list[str]:
+        """Return the tools that the mapping grants *role* on *server*, maybe none."""
+        return list(self._role(role).tools.get(server, ()))
+
+    def can_use_tool(self, role: str, server: str, tool: str) -> bool:
+        """Whether the mapping grants that tool, letter for letter."""
+        return tool in self._role(role).tools.get(server, ())
+
+    def get_server_config(self, server: str) -> dict[str, Any]:
+        """Return how *server* is reached, as the mapping has it; `{}` for an unknown one."""
+        document = self._loaded.declaration.document
+        servers = cast("dict[str, dict[str, Any]]", document.get("mcp_servers", {}))
+        return deepcopy(servers.get(server, {}))
+
+    def get_all_tools_for_role(self, role: str) -> dict[str, list[str]]:
+        """Return the tools of *role* by server; `{}` for an unknown role."""
+        return {server: list(names) for server, names in self._role(role).tools.items()}
+
+    def _role(self, name: str) -> Role:
+        return self._loaded.declaration.roles.get(name) or Role(name=name)
+
+
+def _shipped() -> Loaded:
+    document = default_document()
+    document["mcp_servers"] = {
+        # Processes of their own, so that one role's server is not another's (R27).
+        name: {
+            "command": sys.executable,
+            "args": ["-m", f"remit.servers.{name}"],
+            "env": {variable: f"${{{variable}}}" for variable in variables},
+        }
+        for name, variables in BUNDLED_ENVIRONMENT.items()
+    }
+    return parse_document(document)
