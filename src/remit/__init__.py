@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from remit.library.mapper import MCPToolMapper
+    from remit.library.service import AgentMCPService
 else:
     _PLACES = {
+        "AgentMCPService": "remit.library.service",
         "MCPToolMapper": "remit.library.mapper",
     }
 
@@ -28,5 +30,6 @@ else:
 
 
 __all__ = [
+    "AgentMCPService",
     "MCPToolMapper",
 ]
