@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     )
     from remit.library.connection import MCPConnection
     from remit.library.mapper import MCPToolMapper
+    from remit.library.service import AgentMCPService
 else:
     _PLACES = {
+        "AgentMCPService": "remit.library.service",
         "ConnectionResult": "remit.library.client",
         "DEFAULT_MCP_SERVERS": "remit.library.config",
         "InvalidToolName": "remit.errors",
@@ -51,8 +53,9 @@ else:
 
 
 __all__ = [
-    "ConnectionResult",
     "DEFAULT_MCP_SERVERS",
+    "AgentMCPService",
+    "ConnectionResult",
     "InvalidToolName",
     "MCPClient",
     "MCPConfig",

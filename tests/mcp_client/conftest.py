@@ -1,8 +1,9 @@
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
+import structlog
 
 from remit.library.config import MCPServerConfig
 from remit.testing.upstream import fixture_server_config
@@ -40,3 +41,14 @@ def entry(ran: Path) -> MakeEntry:
         return MCPServerConfig(name=name, command=server.command, args=list(server.args), **fields)
 
     return make
+
+
+@pytest.fixture(autouse=True)
+def untouched_log() -> Generator[None]:
+    """Let the library find a program that has not set up structlog, whatever other tests did."""
+    was, before = structlog.is_configured(), structlog.get_config()
+    structlog.reset_defaults()
+    yield
+    structlog.reset_defaults()
+    if was:
+        structlog.configure(**before)

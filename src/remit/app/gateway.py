@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 import structlog
 from anyio.abc import TaskGroup
 
-from remit.admin.declaration import load_declaration
+from remit.admin.declaration import Loaded, load_declaration
 from remit.admin.retention import keep_to_retention
 from remit.admin.revisions import declaration_in_force
 from remit.app.installation import Installation, open_installation, record_seal
@@ -92,6 +92,7 @@ async def open_gateway(
     replace: bool = False,
     as_stored: bool = False,
     everyone: bool = False,
+    declared: Loaded | None = None,
 ) -> AsyncGenerator[Gateway]:
     """Open everything; returns before slow servers are up.
 
@@ -102,6 +103,7 @@ async def open_gateway(
         replace: As `open_installation` says.
         as_stored: Likewise.
         everyone: Whether to serve every tenant, and not only the one that the settings name.
+        declared: As `open_installation` says; nothing that others change is taken over then.
 
     Raises:
         DeclarationError: The declaration is wrong.
@@ -111,7 +113,7 @@ async def open_gateway(
     """
     async with (
         open_installation(
-            settings, author=author, replace=replace, as_stored=as_stored
+            settings, author=author, replace=replace, as_stored=as_stored, declared=declared
         ) as installation,
         _open_record(installation) as audit,
         _open_allowances(installation) as allowances,
@@ -138,7 +140,8 @@ async def open_gateway(
         )
         tasks.start_soon(uses.keep_writing)
         tasks.start_soon(tokens.keep_fresh)
-        _start_keeping_up(tasks, gateway, everyone=everyone)
+        if declared is None:
+            _start_keeping_up(tasks, gateway, everyone=everyone)
         yield gateway
 
 

@@ -58,7 +58,12 @@ class Installation:
 
 @asynccontextmanager
 async def open_installation(
-    settings: Settings, *, author: str, replace: bool = False, as_stored: bool = False
+    settings: Settings,
+    *,
+    author: str,
+    replace: bool = False,
+    as_stored: bool = False,
+    declared: Loaded | None = None,
 ) -> AsyncGenerator[Installation]:
     """Open declaration and database; a file that changed becomes a revision (R18).
 
@@ -71,6 +76,8 @@ async def open_installation(
         replace: Whether a changed file may overwrite revisions of the console or the API.
         as_stored: Whether the revision in force counts whatever the file says, as a worker wants
             that starts while others run.
+        declared: What counts instead of file and revisions; it is written nowhere, and decided
+            under the number 0.
 
     Raises:
         DeclarationError: The declaration is wrong, with every problem in it.
@@ -78,11 +85,13 @@ async def open_installation(
         NotFound: There is no such tenant.
         StartupError: The database cannot be opened.
     """
-    is_file = settings.tenant == DEFAULT_TENANT and not as_stored
+    is_file = settings.tenant == DEFAULT_TENANT and not as_stored and declared is None
     file = load_declaration(settings.config) if is_file else None
     async with open_state(settings) as state:
         revisions = Revisions(state.database)
-        if state.tenant.name != DEFAULT_TENANT:
+        if declared is not None:
+            loaded, number = declared, 0
+        elif state.tenant.name != DEFAULT_TENANT:
             loaded, number = await _latest(revisions, state.tenant)
         elif as_stored:
             loaded, number = await latest_usable(revisions, DEFAULT_TENANT)

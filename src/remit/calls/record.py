@@ -85,6 +85,7 @@ class Recorder:
                 tenant=principal.tenant,
                 principal=principal.subject,
                 role=role_of(principal),
+                member=call.member,
                 server=_server_of(call, refusal),
                 tool=_tool_of(call, refusal),
                 decision="deny",
@@ -229,6 +230,7 @@ class Recorder:
             id=new_id(),
             call_id=call.id,
             time=self._now(),
+            member=call.member,
             arguments=recorded(call.arguments, self._body_cap()),
             arguments_size=len(call.arguments),
         )

@@ -12,16 +12,17 @@ from types import TracebackType
 from typing import Any, Literal, Self
 
 import anyio
+import structlog
 
 from remit.errors import MCPConnectionError, RemitError
 from remit.library.config import MCPConfig
 from remit.library.connection import MCPConnection
-from remit.library.logs import logger_of
+from remit.library.log import log_through_logging
 from remit.library.owned import Owned
 from remit.upstreams.fleet import MOST_CONNECTING
 from remit.upstreams.warden import Warden
 
-log = logger_of(__name__)
+log = structlog.get_logger(__name__)
 
 RETRY_PAUSE = 1.0
 """Seconds before the first retry in the background; each one after waits twice as long (S1.35)."""
@@ -85,6 +86,7 @@ class MCPClient:
         self._retries: dict[str, Owned] = {}
         self._turns = defaultdict[str, anyio.Lock](anyio.Lock)
         self._warden = Warden()
+        log_through_logging()
 
     async def __aenter__(self) -> Self:
         """Return the client; nothing is connected yet."""

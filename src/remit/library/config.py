@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
 
+import structlog
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from remit.library.logs import logger_of
+from remit.library.log import log_through_logging
 from remit.model.servers import LONGEST_TIMEOUT, ServerConfig, Transport
 
-log = logger_of(__name__)
+log = structlog.get_logger(__name__)
 
 _WHOLE_VALUE = re.compile(r"\$\{([^}]+)\}")
 _REACHED_BY: Final = {"stdio": "command", "http": "url", "sse": "url", "builtin": "builtin"}
@@ -98,6 +99,7 @@ class MCPServerConfig(BaseModel):
             return value
         found = os.environ.get(reference[1])
         if found is None:
+            log_through_logging()
             log.warning(
                 "environment variable is not set",
                 server=self.name,
@@ -174,6 +176,7 @@ def get_default_mcp_config() -> MCPConfig:
     try:
         sandbox().mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
+        log_through_logging()
         log.warning("no private folder for the file server", error=error.strerror)
     return MCPConfig(
         servers={name: entry.model_copy(deep=True) for name, entry in DEFAULT_MCP_SERVERS.items()}

@@ -26,6 +26,7 @@ from remit.errors import (
     UpstreamUnavailable,
 )
 from remit.library.config import MCPServerConfig
+from remit.library.log import log_through_logging
 from remit.library.owned import Owned
 from remit.model.servers import DEFAULT_TIMEOUT, Transport
 from remit.upstreams.connection import Connection, open_connection
@@ -78,6 +79,7 @@ class MCPConnection:
         self._pid: int | None = None
         self._ended = ""
         self._problem = ""
+        log_through_logging()
 
     @property
     def is_running(self) -> bool:

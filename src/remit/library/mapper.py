@@ -24,7 +24,6 @@ class MCPToolMapper:
     What it returns is the caller's own: changing it changes no rule.
 
     Attributes:
-        config: The mapping as plain data, `${NAME}` unexpanded.
         config_path: Its file; None for the mapping that ships with remit.
     """
 
@@ -44,7 +43,11 @@ class MCPToolMapper:
         self._loaded = (
             _shipped() if self.config_path is None else load_declaration(self.config_path)
         )
-        self.config = cast("dict[str, Any]", deepcopy(dict(self._loaded.declaration.document)))
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The mapping as plain data, `${NAME}` unexpanded."""
+        return deepcopy(dict(self._loaded.declaration.document))
 
     def get_servers_for_role(self, role: str) -> list[str]:
         """Return the servers of *role* in the order of the mapping; none for an unknown role."""

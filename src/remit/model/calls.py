@@ -33,6 +33,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         meta: Raw JSON of the request's `_meta` as it is to be forwarded, or empty.
         started: When the door received it, aware UTC.
         extras: What goes with it beside; None for the many with which nothing does.
+        member: The acting squad member's id (a UUID), where the caller named one (S0.23).
     """
 
     id: str
@@ -45,6 +46,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     meta: bytes = b""
     started: datetime
     extras: Extras | None = None
+    member: str | None = None
 
     def __repr__(self) -> str:
         """Name the call without its bodies."""

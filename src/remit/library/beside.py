@@ -1,0 +1,131 @@
+"""A resource on an event loop of its own, for programs that open and close it where they like.
+
+    program's loop ──use()──▶ thread with a loop: async with resource ──▶ result
+
+Connections are owned by task groups, which must be entered and left in one task (R27); a method
+called `connect` can do neither for its caller. Here one task does both, and callers may come from
+any loop, as each test of a suite has its own.
+"""
+
+import asyncio
+import threading
+import weakref
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
+from contextlib import AbstractAsyncContextManager, suppress
+from typing import Final, Generic, TypeVar
+
+import anyio
+import anyio.to_thread
+import structlog
+from anyio.from_thread import BlockingPortal
+
+log = structlog.get_logger(__name__)
+
+LAST_MOMENT: Final = 10.0
+"""Seconds that closing may take at the end of the program, where nobody closed it before."""
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class Beside(Generic[T]):
+    """Opens a resource when it is first used, and keeps it until `close`.
+
+    What was never closed is closed when it is collected, or at the end of the program.
+
+    Args:
+        opening: Gives the resource; called once for each time that it is opened.
+        name: Of the thread.
+    """
+
+    def __init__(self, opening: Callable[[], AbstractAsyncContextManager[T]], *, name: str) -> None:
+        self._opening = opening
+        self._name = name
+        self._life: _Life[T] | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it was used and not closed since."""
+        return self._life is not None
+
+    async def use(self, function: Callable[[T], Awaitable[R]]) -> R:
+        """Return what *function* makes of the resource, run where that lives.
+
+        Whoever is cancelled meanwhile has cancelled the function, too.
+
+        Raises:
+            Exception: What the function raises, or what opening did; that is tried anew then.
+        """
+        life = self._life
+        if life is None:
+            life = self._life = _Life(self._opening)
+            thread = life.start(self._name)
+            weakref.finalize(self, _end, life, thread)
+        try:
+            # Several may wait for it: none of them may take it from the others by leaving.
+            portal, resource = await asyncio.shield(asyncio.wrap_future(life.opened))
+        except Exception:
+            if self._life is life:
+                self._life = None
+            raise
+        return await asyncio.wrap_future(portal.start_task_soon(function, resource))
+
+    async def close(self) -> None:
+        """Close the resource; calls under way end. Harmless when it is not open."""
+        life, self._life = self._life, None
+        if life is not None:
+            life.end()
+            await anyio.to_thread.run_sync(life.closed.result)
+
+
+class _Life(Generic[T]):
+    """One time from opening to closing. It must not know its owner, whose end is its own."""
+
+    def __init__(self, opening: Callable[[], AbstractAsyncContextManager[T]]) -> None:
+        self._opening = opening
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._ending = threading.Event()
+        self._over: anyio.Event | None = None
+        self.opened = Future[tuple[BlockingPortal, T]]()
+        self.closed = Future[None]()
+
+    def start(self, name: str) -> threading.Thread:
+        """Begin it, in a thread that does not keep the program from ending."""
+        thread = threading.Thread(target=self._run, name=name, daemon=True)
+        thread.start()
+        return thread
+
+    def end(self) -> None:
+        """Let it end, from any thread and more than once."""
+        self._ending.set()
+        loop, over = self._loop, self._over
+        if loop is not None and over is not None:
+            with suppress(RuntimeError):  # the loop has ended already
+                loop.call_soon_threadsafe(over.set)
+
+    def _run(self) -> None:
+        try:
+            anyio.run(self._live)
+        except Exception as error:
+            if self.opened.done():
+                log.exception("a resource did not close well")
+            else:
+                self.opened.set_exception(error)
+        finally:
+            self.closed.set_result(None)
+
+    async def _live(self) -> None:
+        self._over = anyio.Event()
+        self._loop = asyncio.get_running_loop()
+        async with self._opening() as resource, BlockingPortal() as portal:
+            self.opened.set_result((portal, resource))
+            if not self._ending.is_set():
+                await self._over.wait()
+            await portal.stop(cancel_remaining=True)
+
+
+def _end(life: _Life[T], thread: threading.Thread) -> None:
+    life.end()
+    if thread is not threading.current_thread():
+        thread.join(LAST_MOMENT)
