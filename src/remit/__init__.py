@@ -8,11 +8,17 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from remit.library.mapper import MCPToolMapper
+    from remit.library.server_entries import RuntimeSettings
+    from remit.library.server_manager import MCPServerManager
+    from remit.library.server_tools import format_tool_summary
     from remit.library.service import AgentMCPService
 else:
     _PLACES = {
         "AgentMCPService": "remit.library.service",
+        "MCPServerManager": "remit.library.server_manager",
         "MCPToolMapper": "remit.library.mapper",
+        "RuntimeSettings": "remit.library.server_entries",
+        "format_tool_summary": "remit.library.server_tools",
     }
 
     def __getattr__(name: str) -> object:
@@ -31,5 +37,8 @@ else:
 
 __all__ = [
     "AgentMCPService",
+    "MCPServerManager",
     "MCPToolMapper",
+    "RuntimeSettings",
+    "format_tool_summary",
 ]
