@@ -7,6 +7,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from remit.errors import InvalidToolName, MCPConnectionError, MCPProtocolError
+    from remit.library.bridge import MCPToolBridge, create_mcp_bridge
+    from remit.library.client import ConnectionResult, MCPClient, ServerHealth
+    from remit.library.config import (
+        DEFAULT_MCP_SERVERS,
+        MCPConfig,
+        MCPServerConfig,
+        get_default_mcp_config,
+    )
+    from remit.library.connection import MCPConnection
     from remit.library.mapper import MCPToolMapper
     from remit.library.server_entries import RuntimeSettings
     from remit.library.server_manager import MCPServerManager
@@ -15,10 +25,23 @@ if TYPE_CHECKING:
 else:
     _PLACES = {
         "AgentMCPService": "remit.library.service",
+        "ConnectionResult": "remit.library.client",
+        "DEFAULT_MCP_SERVERS": "remit.library.config",
+        "InvalidToolName": "remit.errors",
+        "MCPClient": "remit.library.client",
+        "MCPConfig": "remit.library.config",
+        "MCPConnection": "remit.library.connection",
+        "MCPConnectionError": "remit.errors",
+        "MCPProtocolError": "remit.errors",
+        "MCPServerConfig": "remit.library.config",
         "MCPServerManager": "remit.library.server_manager",
+        "MCPToolBridge": "remit.library.bridge",
         "MCPToolMapper": "remit.library.mapper",
         "RuntimeSettings": "remit.library.server_entries",
+        "ServerHealth": "remit.library.client",
+        "create_mcp_bridge": "remit.library.bridge",
         "format_tool_summary": "remit.library.server_tools",
+        "get_default_mcp_config": "remit.library.config",
     }
 
     def __getattr__(name: str) -> object:
@@ -36,9 +59,22 @@ else:
 
 
 __all__ = [
+    "DEFAULT_MCP_SERVERS",
     "AgentMCPService",
+    "ConnectionResult",
+    "InvalidToolName",
+    "MCPClient",
+    "MCPConfig",
+    "MCPConnection",
+    "MCPConnectionError",
+    "MCPProtocolError",
+    "MCPServerConfig",
     "MCPServerManager",
+    "MCPToolBridge",
     "MCPToolMapper",
     "RuntimeSettings",
+    "ServerHealth",
+    "create_mcp_bridge",
     "format_tool_summary",
+    "get_default_mcp_config",
 ]

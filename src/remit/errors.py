@@ -6,12 +6,15 @@
     │   ├── InsufficientScope   a token that holds, without a scope that its issuer must give
     │   └── CallDenied          policy said no, or there is no such tool: told apart only inside
     ├── BadCall                 the caller may, but these arguments do not fit
-    │   └── UnknownToolGroup        no such group of tools of the `data` server (S2.15)
+    │   ├── UnknownToolGroup        no such group of tools of the `data` server (S2.15)
+    │   └── InvalidToolName         no name of a tool of the bridge (a `ValueError`, S1.22)
     ├── LimitReached            the caller may, but not so often
     ├── UpstreamError           the server behind us failed
     │   ├── UpstreamUnavailable     it cannot be reached
+    │   │   └── MCPConnectionError      said by the library (a `RuntimeError`, S1.12)
     │   ├── UpstreamTimeout         it did not answer in time
-    │   └── UpstreamProtocolError   it answered, with a JSON-RPC error or with nonsense
+    │   ├── UpstreamProtocolError   it answered, with a JSON-RPC error or with nonsense
+    │   └── MCPProtocolError        said by the library: no result of a request (S1.12)
     ├── AuditUnavailable        a call cannot be recorded, so it is not made
     ├── DeclarationError        a configuration file is wrong: file, line, field, remedy
     ├── NotFound                what was asked for by name does not exist
@@ -93,6 +96,10 @@ class UnknownToolGroup(BadCall):
     """There is no such group of tools of the `data` server (S2.15)."""
 
 
+class InvalidToolName(BadCall, ValueError):
+    """A name given to the bridge names no tool, or fits several (S1.22)."""
+
+
 class LimitReached(RemitError):
     """The caller may, but has called so often that it has to wait; no upstream has heard of it.
 
@@ -149,6 +156,10 @@ class UpstreamUnavailable(UpstreamError):
     """The server cannot be reached, or went away."""
 
 
+class MCPConnectionError(UpstreamUnavailable, RuntimeError):
+    """There is no connection to the server: it cannot be started, or is not connected (S1.12)."""
+
+
 class UpstreamTimeout(UpstreamError):
     """The server did not answer within the call's time limit; the outcome is unknown."""
 
@@ -172,6 +183,29 @@ class UpstreamProtocolError(UpstreamError):
     def is_outcome_unknown(self) -> bool:
         """No: it answered."""
         return False
+
+
+class MCPProtocolError(UpstreamError):
+    """A request to a connected server came to no result (S1.12).
+
+    The server answered with an error or with nonsense, did not answer in time, or went away.
+
+    Attributes:
+        rpc_error: The server's own `error` object, or None when it sent none.
+    """
+
+    code = "INTERNAL_ERROR"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        sent: bool = False,
+        transient: bool = False,
+        rpc_error: object = None,
+    ) -> None:
+        super().__init__(message, sent=sent, transient=transient)
+        self.rpc_error = rpc_error
 
 
 class AuditUnavailable(RemitError):

@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 import pytest
 
-from remit import MCPServerManager, RuntimeSettings, format_tool_summary
+from remit import MCPServerConfig, MCPServerManager, RuntimeSettings, format_tool_summary
 from remit.errors import DeclarationError
 from remit.library.server_tools import text_of
 from remit.settings import Settings
@@ -309,3 +309,12 @@ def test_what_a_model_reads_of_a_result_is_its_text() -> None:
     assert text_of({"content": [text, image]}) == f"one\n{json.dumps(image)}"
     assert text_of({"content": [], "structuredContent": {"n": 1}}) == '{"n": 1}'
     assert text_of({}) == ""
+
+
+async def test_the_librarys_own_configuration_is_one_of_a_server(tmp_path: Path) -> None:  # R19
+    entry = fixture_entry(["read"], tmp_path / "ran.jsonl")
+    config = MCPServerConfig(name="store", command=entry["command"], args=entry["args"])
+
+    async with manager_of(tmp_path, {"store": config}) as manager:
+        assert manager.rejected_servers == {}
+        assert names_of(manager) == {"store": ["read"]}

@@ -27,6 +27,14 @@ def published_name(tool: ToolId) -> str:
     return _form(plain, original=str(tool), suffix=_first_suffix(plain))
 
 
+def bridged_names(tools: Iterable[ToolId]) -> dict[ToolId, str]:
+    """Return the name of each of *tools* in the Python bridge: `mcp_{server}_{tool}`, or R3's form.
+
+    Of names that collide each gets a suffix (R2).
+    """
+    return _told_apart(sorted(set(tools)), plain=_bridged)
+
+
 class Names:
     """What every tool is called, and what every spelling means: immutable, built once.
 
@@ -106,11 +114,15 @@ def _qualified(tool: ToolId) -> str:
     return f"{tool.server}__{tool.name}"
 
 
+def _bridged(tool: ToolId) -> str:
+    return f"mcp_{tool.server}_{tool.name}"
+
+
 def _spellings(tool: ToolId) -> tuple[str, ...]:
     # R2. `{server}__{tool}` is here as well: the published name may carry a suffix.
     return (
         _qualified(tool),
-        f"mcp_{tool.server}_{tool.name}",
+        _bridged(tool),
         f"mcp__{tool.server}__{tool.name}",
         str(tool),
     )
