@@ -1,7 +1,9 @@
 """Tools of connected servers, as objects: to be summed up for a prompt, and to be called."""
 
+import asyncio
 import json
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Final, cast
@@ -110,9 +112,11 @@ def langchain_tools(tools: Sequence[ServerTool]) -> list[Any]:
                 arguments=taken,
             )
             continue
+        answer = _answering(tool, core.ToolException)
         made.append(
             core.StructuredTool.from_function(
-                coroutine=_answering(tool, core.ToolException),
+                func=_waiting(answer),
+                coroutine=answer,
                 name=tool.published,
                 description=tool.description or tool.name,
                 args_schema={"properties": {}, **tool.input_schema},
@@ -125,7 +129,7 @@ def langchain_tools(tools: Sequence[ServerTool]) -> list[Any]:
 
 def _answering(
     tool: ServerTool, failure: Callable[[str], Exception]
-) -> Callable[..., Awaitable[str]]:
+) -> Callable[..., Coroutine[Any, Any, str]]:
     async def answer(**arguments: object) -> str:
         try:
             result = await tool.call(arguments)
@@ -137,6 +141,16 @@ def _answering(
         return text
 
     return answer
+
+
+def _waiting(answer: Callable[..., Coroutine[Any, Any, str]]) -> Callable[..., str]:
+    """Return the same for a program that does not await, maybe under a loop that is running."""
+
+    def wait(**arguments: object) -> str:
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(asyncio.run, answer(**arguments)).result()
+
+    return wait
 
 
 def text_of(result: Mapping[str, Any]) -> str:
