@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     )
     from remit.library.connection import MCPConnection
     from remit.library.mapper import MCPToolMapper
+    from remit.library.server_entries import RuntimeSettings
+    from remit.library.server_manager import MCPServerManager
+    from remit.library.server_tools import format_tool_summary
     from remit.library.service import AgentMCPService
 else:
     _PLACES = {
@@ -31,10 +34,13 @@ else:
         "MCPConnectionError": "remit.errors",
         "MCPProtocolError": "remit.errors",
         "MCPServerConfig": "remit.library.config",
+        "MCPServerManager": "remit.library.server_manager",
         "MCPToolBridge": "remit.library.bridge",
         "MCPToolMapper": "remit.library.mapper",
+        "RuntimeSettings": "remit.library.server_entries",
         "ServerHealth": "remit.library.client",
         "create_mcp_bridge": "remit.library.bridge",
+        "format_tool_summary": "remit.library.server_tools",
         "get_default_mcp_config": "remit.library.config",
     }
 
@@ -63,9 +69,12 @@ __all__ = [
     "MCPConnectionError",
     "MCPProtocolError",
     "MCPServerConfig",
+    "MCPServerManager",
     "MCPToolBridge",
     "MCPToolMapper",
+    "RuntimeSettings",
     "ServerHealth",
     "create_mcp_bridge",
+    "format_tool_summary",
     "get_default_mcp_config",
 ]

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from remit.errors import CallDenied, UpstreamUnavailable
 from remit.library.beside import Beside
-from remit.library.engine import Engine, Entry, open_engine
+from remit.library.engine import Engine, Entry, Offered, open_engine
 from remit.settings import Settings
 
 PROGRAM: Final = "program"
@@ -134,6 +134,14 @@ class EngineConnections:
             return engine.tools(role, server)
 
         return await self._engine.use(listed)
+
+    async def offered(self, role: str) -> list[Offered]:
+        """Return what *role* may call now, on all servers that are connected."""
+
+        async def looked(engine: Engine) -> list[Offered]:
+            return engine.offered(role)
+
+        return await self._engine.use(looked)
 
     async def close(self) -> None:
         """End every server; the next call begins anew. Harmless when nothing is open."""

@@ -8,6 +8,7 @@ import json
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from copy import deepcopy
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, cast
 
@@ -26,6 +27,23 @@ Document = Mapping[str, Any]
 
 Entry = Mapping[str, Any]
 """One of its `mcp_servers`, likewise."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offered:
+    """A tool that a role may call.
+
+    Attributes:
+        name: The server's own name for it.
+        published: Its name on the endpoint of all servers (R2).
+        input_schema: As the server gave it.
+    """
+
+    server: str
+    name: str
+    published: str
+    description: str
+    input_schema: Mapping[str, Any]
 
 
 class Engine:
@@ -106,6 +124,20 @@ class Engine:
         """Return what *role* may call on *server* now, as `tools/list` has it there."""
         listed = self._home.listing.tools_json(self._principal(role), server, legacy=False)
         return cast("list[dict[str, Any]]", json.loads(listed))
+
+    def offered(self, role: str) -> list[Offered]:
+        """Return what *role* may call now, on all servers."""
+        listing = self._home.listing
+        return [
+            Offered(
+                server=tool.id.server,
+                name=tool.id.name,
+                published=listing.published_name(tool.id, None),
+                description=tool.description,
+                input_schema=cast("dict[str, Any]", json.loads(tool.input_schema)),
+            )
+            for tool in listing.visible(self._principal(role), None)
+        ]
 
     async def _connect_where_allowed(self, role: str, tool: ToolId) -> None:
         """Start a server that nobody asked for yet; never for a call that is to be refused."""

@@ -1,0 +1,164 @@
+"""Tools of connected servers, as objects: to be summed up for a prompt, and to be called."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any, Final, cast
+
+import structlog
+
+from remit.errors import RemitError
+
+log = structlog.get_logger(__name__)
+
+_TAKEN_BY_LANGCHAIN: Final = frozenset({"config", "run_manager"})
+"""Arguments that LangChain fills in itself, so that a model's own never arrive."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerTool:
+    """One tool of a connected server.
+
+    Attributes:
+        name: The server's own name for it.
+        published: Its name among the tools of all servers, `{server}__{tool}` (R2, R3).
+        input_schema: As the server gave it.
+        call: Makes the call and returns the MCP result.
+    """
+
+    server: str
+    name: str
+    published: str
+    description: str
+    input_schema: Mapping[str, Any]
+    call: Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]] = field(repr=False)
+
+    async def ainvoke(self, arguments: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Call it and return the MCP result; `isError` says that the tool itself failed.
+
+        Raises:
+            PermissionError: It may not be used any more.
+            RemitError: As `AgentMCPService.execute_tool` says.
+        """
+        return await self.call(arguments or {})
+
+
+def format_tool_summary(
+    mcp_tools_by_server: Mapping[str, Iterable[object]], builtin_tools: Iterable[object] = ()
+) -> str:
+    """Return a list of all tools for a system prompt: a line each, by the names a model calls.
+
+    Args:
+        mcp_tools_by_server: As `MCPServerManager.get_tools_by_server` gives them, or any objects
+            with `name` and `description`.
+        builtin_tools: Likewise, the program's own; functions will do, too.
+    """
+    parts = [("Built-in tools", list(builtin_tools))]
+    parts += [
+        (f"Tools of the server {name}", list(tools)) for name, tools in mcp_tools_by_server.items()
+    ]
+    blocks = [
+        "\n".join([f"{title}:", *(f"- {_line_of(tool)}" for tool in tools)])
+        for title, tools in parts
+        if tools
+    ]
+    return "\n\n".join(blocks) or "No tools are available."
+
+
+def _line_of(tool: object) -> str:
+    name = next(
+        (
+            found
+            for attribute in ("published", "name", "__name__")
+            if isinstance(found := getattr(tool, attribute, None), str) and found
+        ),
+        type(tool).__name__,
+    )
+    documented = tool.__doc__ if callable(tool) else None
+    described = getattr(tool, "description", documented)
+    first = str(described or "").strip().partition("\n")[0].strip()
+    return f"{name}: {first}" if first else name
+
+
+def langchain_tools(tools: Sequence[ServerTool]) -> list[Any]:
+    """Return *tools* as LangChain `StructuredTool`s, under their published names (R31).
+
+    A failure is an answer that the model reads (`handle_tool_error`). One with an argument that
+    LangChain keeps for itself is left out, and logged.
+
+    Raises:
+        ModuleNotFoundError: LangChain is not installed; the text says how.
+    """
+    try:
+        core = import_module("langchain_core.tools")
+    except ModuleNotFoundError as missing:
+        raise ModuleNotFoundError(
+            "get_tools() makes LangChain tools, and langchain-core is not installed:"
+            " pip install 'remit[langchain]', or use get_tools_by_server()",
+            name="langchain_core",
+        ) from missing
+    made: list[Any] = []
+    for tool in tools:
+        properties = cast("Mapping[str, Any]", tool.input_schema.get("properties") or {})
+        taken = sorted(_TAKEN_BY_LANGCHAIN & set(properties))
+        if taken:
+            log.warning(
+                "a tool cannot be one of LangChain and is left out",
+                server=tool.server,
+                tool=tool.name,
+                arguments=taken,
+            )
+            continue
+        answer = _answering(tool, core.ToolException)
+        made.append(
+            core.StructuredTool.from_function(
+                func=_waiting(answer),
+                coroutine=answer,
+                name=tool.published,
+                description=tool.description or tool.name,
+                args_schema={"properties": {}, **tool.input_schema},
+                infer_schema=False,
+                handle_tool_error=True,
+            )
+        )
+    return made
+
+
+def _answering(
+    tool: ServerTool, failure: Callable[[str], Exception]
+) -> Callable[..., Coroutine[Any, Any, str]]:
+    async def answer(**arguments: object) -> str:
+        try:
+            result = await tool.call(arguments)
+        except (PermissionError, RemitError) as error:
+            raise failure(str(error)) from error
+        text = text_of(result)
+        if result.get("isError"):
+            raise failure(text)
+        return text
+
+    return answer
+
+
+def _waiting(answer: Callable[..., Coroutine[Any, Any, str]]) -> Callable[..., str]:
+    """Return the same for a program that does not await, maybe under a loop that is running."""
+
+    def wait(**arguments: object) -> str:
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(asyncio.run, answer(**arguments)).result()
+
+    return wait
+
+
+def text_of(result: Mapping[str, Any]) -> str:
+    """Return what a model reads of an MCP result: texts as they are, other blocks as JSON."""
+    blocks = cast("list[Mapping[str, Any]]", result.get("content") or [])
+    texts = [
+        str(block["text"]) if block.get("type") == "text" else json.dumps(block) for block in blocks
+    ]
+    if not texts and "structuredContent" in result:
+        texts = [json.dumps(result["structuredContent"])]
+    return "\n".join(texts)

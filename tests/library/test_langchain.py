@@ -1,0 +1,157 @@
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.library.langchain_programs import AGENT, LISTING, SCHEMAS, WITHOUT_AWAIT
+
+from remit.testing.gateway import environment, fixture_entry
+from remit.testing.upstream import executed
+
+REPOSITORY = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def langchain() -> Path:
+    """Return where LangChain is, or skip where it cannot be installed."""
+    done = subprocess.run(
+        [REPOSITORY / "scripts" / "framework-tools"], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        pytest.skip(f"LangChain cannot be installed: {done.stderr[-500:]}")
+    return REPOSITORY / ".tools" / "frameworks" / "langchain"
+
+
+def run(
+    program: str, langchain: Path, folder: Path, servers: Mapping[str, Any], **more: Any
+) -> tuple[Any, str]:
+    given = {name.upper(): json.dumps(value) for name, value in more.items()}
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=folder,
+        env=environment()
+        | {"SERVERS": json.dumps(servers), "PYTHONPATH": os.fspath(langchain)}
+        | given,
+        capture_output=True,
+        text=True,
+        timeout=90,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout), done.stderr
+
+
+def test_tools_of_allowed_servers_are_langchains_with_their_own_schemas(
+    langchain: Path, tmp_path: Path
+) -> None:  # S4.10, R31
+    schema = {
+        "type": "object",
+        "properties": {"of": {"$ref": "#/$defs/Place"}},
+        "required": ["of"],
+        "$defs": {"Place": {"type": "string", "description": "Where"}},
+    }
+    read = {"name": "read", "description": "Read a thing", "inputSchema": schema}
+    servers = {
+        "store": fixture_entry([read], tmp_path / "ran.jsonl"),
+        "clock": fixture_entry(["now"], tmp_path / "clock.jsonl"),
+    }
+
+    told, _ = run(LISTING, langchain, tmp_path, servers)
+
+    assert [name for name, _, _ in told["all"]] == ["store__read", "clock__now"]
+    assert told["all"][0][1:] == ["Read a thing", {"of": {"$ref": "#/$defs/Place"}}]
+    assert [name for name, _, _ in told["fewer"]] == ["clock__now"]
+
+
+def test_an_agent_calls_reads_failures_and_survives_the_death_of_a_server(
+    langchain: Path, tmp_path: Path
+) -> None:
+    count_file = tmp_path / "ran.jsonl"
+    failing = {"content": [{"type": "text", "text": "the shelf is empty"}], "isError": True}
+    tools: list[Any] = [
+        "read",
+        {"name": "fail", "x-fixture": {"result": failing}},
+        {"name": "die", "x-fixture": {"exit": 3}},
+    ]
+    servers = {"store": fixture_entry(tools, count_file)}
+    turns: list[list[Any]] = [
+        ["store__read", {"of": "shelf"}],
+        ["store__fail", {}],
+        ["vault__open", {}],
+        ["store__die", {}],
+        ["store__read", {"of": "again"}],
+    ]
+
+    said, _ = run(AGENT, langchain, tmp_path, servers, turns=turns)
+
+    assert said["bound"] == ["store__die", "store__fail", "store__read"]
+    read, failed, unknown, died, again = said["told"]
+    assert (read[0], again[0]) == ("success", "success")
+    assert failed == ["error", "the shelf is empty"]
+    assert unknown[0] == "error"
+    assert "vault__open" in unknown[1]
+    assert died[0] == "error"
+    assert "store" in died[1]
+    assert said["last"] == "done"
+    assert [one.arguments["of"] for one in executed(count_file) if one.name == "read"] == [
+        "shelf",
+        "again",
+    ]
+
+
+def test_a_tool_can_be_invoked_without_await(langchain: Path, tmp_path: Path) -> None:
+    count_file = tmp_path / "ran.jsonl"
+
+    said, _ = run(
+        WITHOUT_AWAIT, langchain, tmp_path, {"store": fixture_entry(["read"], count_file)}
+    )
+
+    assert "shelf" in said
+    assert len(executed(count_file)) == 1
+
+
+def test_an_argument_that_langchain_takes_for_itself_leaves_the_tool_out_and_says_so(
+    langchain: Path, tmp_path: Path
+) -> None:
+    schema = {"type": "object", "properties": {"config": {"type": "string"}}}
+    tools: list[Any] = ["read", {"name": "set", "inputSchema": schema}]
+    servers = {"store": fixture_entry(tools, tmp_path / "ran.jsonl")}
+
+    told, errors = run(LISTING, langchain, tmp_path, servers)
+
+    assert [name for name, _, _ in told["all"]] == ["store__read"]
+    assert "left out" in errors
+    assert "'config'" in errors
+
+
+def test_every_published_schema_becomes_a_tool_that_a_model_is_offered_whole(
+    langchain: Path, tmp_path: Path, shared: Path
+) -> None:
+    lists = {
+        f"list{number}": json.loads(path.read_bytes())["tools"]
+        for number, path in enumerate(sorted((shared / "tools").glob("*.json")))
+    }
+    servers = {
+        name: fixture_entry(tools, tmp_path / f"{name}.jsonl") for name, tools in lists.items()
+    }
+
+    said, errors = run(SCHEMAS, langchain, tmp_path, servers)
+
+    offered = 0
+    assert said["rejected"] == {}
+    for name, tools in lists.items():
+        for tool in tools:
+            found = said["told"].get(f"{name}__{tool['name']}")
+            if found is None:
+                assert f"server='{name}' tool='{tool['name']}'" in errors
+                continue
+            schema, published, parameters = found
+            assert schema == {"properties": {}, **tool["inputSchema"]}
+            assert published == f"{name}__{tool['name']}"
+            assert parameters["properties"].keys() == schema["properties"].keys()
+            offered += 1
+    assert offered > 400
