@@ -397,3 +397,12 @@ async def test_settings_say_where_the_record_is(mapping: Path, tmp_path: Path) -
 
     assert (elsewhere / ".remit" / "remit.db").exists()
     assert not (tmp_path / ".remit").exists()
+
+
+async def test_arguments_that_are_no_json_are_refused(mapping: Path, count_file: Path) -> None:
+    async with service_of(mapping) as service:
+        for arguments in ({"n": float("nan")}, {"n": {1, 2}}):
+            with pytest.raises(BadCall, match="JSON"):
+                await service.execute_tool("reader", "store", "read", arguments)
+
+    assert executed(count_file) == []
