@@ -1,5 +1,6 @@
 """The tools of servers in an agent's words: S1.20-S1.24, R1-R4."""
 
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -298,3 +299,37 @@ def test_what_a_reference_says_counts_where_the_parameter_says_nothing() -> None
 @pytest.mark.parametrize("schema_", [None, [], "x", {}, {"properties": []}], ids=str)
 def test_a_schema_without_properties_has_no_parameters(schema_: object) -> None:
     assert parameters_of(schema_) == []
+
+
+async def test_every_tool_of_the_published_servers_is_shown_and_can_be_named() -> None:
+    folder = Path(os.environ.get("REMIT_SHARED", "../shared")) / "tools"
+    if not folder.is_dir():
+        pytest.skip("the published servers' lists of tools are not here: REMIT_SHARED")
+    client = MCPClient(MCPConfig())
+    listed = {path.stem: _tools_in(path) for path in sorted(folder.glob("*.json"))}
+    for server, tools in listed.items():
+        client._tools_cache[server] = [{**tool, "_server": server} for tool in tools]  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - as if connected
+
+    shown = MCPToolBridge(client).get_tools_for_agent()
+
+    originals = [(server, tool) for server, tools in listed.items() for tool in tools]
+    assert len(shown) == len(originals) > 400
+    assert len({tool["name"] for tool in shown}) == len(shown)
+    for tool, (server, original) in zip(shown, originals, strict=True):
+        assert len(tool["name"]) <= 64
+        assert tool["metadata"] == {
+            "server": server,
+            "tool": original["name"],
+            "input_schema": original["inputSchema"],
+        }
+        names = [parameter["name"] for parameter in tool["parameters"]]
+        assert names == list(original["inputSchema"].get("properties", {}))
+        assert all(parameter["type"] in JSON_TYPES for parameter in tool["parameters"])
+
+
+JSON_TYPES = {"string", "integer", "number", "boolean", "array", "object", "null"}
+
+
+def _tools_in(path: Path) -> list[dict[str, Any]]:
+    tools: list[dict[str, Any]] = json.loads(path.read_bytes())["tools"]
+    return tools

@@ -395,6 +395,70 @@ async def test_whoever_knows_the_package_may_start_it(
         await MCPConnection(config).start()
 
 
+async def test_a_listener_that_fails_ends_its_connection_and_is_said_to_have(
+    entry: MakeEntry, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(connection: MCPConnection, tools: list[dict[str, Any]]) -> None:
+        raise ZeroDivisionError(connection, tools)
+
+    grows = {"name": "grow", "x-fixture": {"adds": "more"}}
+    connection = MCPConnection(entry(tools=[grows]), on_tools=fail)
+    await connection.start()
+    pid = connection.pid
+
+    await connection.call_tool("grow", {})
+
+    await eventually(lambda: connection.ended)
+    assert "failed in an unforeseen way: ZeroDivisionError" in connection.ended
+    assert "connection failed" in caplog.text
+    assert pid is not None
+    await eventually(lambda: not is_alive(pid))
+
+
+async def test_a_server_of_the_older_web_transport_is_reached(ran: Path) -> None:
+    options = FixtureOptions(tools=["look"], count_file=str(ran), era="legacy")
+    with open_web_fixture(options, transport="sse") as web:
+        connection = MCPConnection(MCPServerConfig(name="far", transport="sse", url=web.url))
+        await connection.start()
+
+        called = await connection.call_tool("look", {"a": 1})
+        await connection.stop()
+
+    assert text_of(called) == 'look {"a": 1}'
+
+
+PROGRAM = """
+import asyncio, os, signal, sys
+import remit
+
+async def main():
+    config = remit.MCPConfig.from_dict({"servers": {"own": {"command": sys.argv[1],
+        "args": sys.argv[3:]}}})
+    bridge = await remit.create_mcp_bridge(config)
+    print((await bridge.invoke_tool("mcp_own_search", {}))["content"][0]["text"], flush=True)
+    if sys.argv[2] == "killed":
+        os.kill(os.getpid(), signal.SIGKILL)
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize(("way", "status"), [("killed", -9), ("forgetful", 0)])
+async def test_no_process_outlives_a_program_that_is_killed_or_forgets_to_disconnect(
+    way: str, status: int, entry: MakeEntry, ran: Path
+) -> None:
+    server = entry()
+
+    done = await anyio.run_process(
+        [sys.executable, "-c", PROGRAM, server.command, way, *server.args], check=False
+    )
+
+    (call,) = executed(ran)
+    assert (done.returncode, done.stdout) == (status, b"search {}\n")
+    assert done.stderr == b""
+    await eventually(lambda: not is_alive(call.pid))
+
+
 @pytest.mark.parametrize("era", ["modern", "legacy"])
 async def test_a_server_over_http_is_reached_with_its_headers(
     era: str, ran: Path, monkeypatch: pytest.MonkeyPatch

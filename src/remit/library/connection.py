@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 import anyio
+import structlog
 
 from remit.admin.known_servers import unclaimed_package
 from remit.app.bundled import builtins_in
@@ -39,6 +40,8 @@ from remit.upstreams.trust import Trust
 from remit.upstreams.warden import Warden, open_warden
 from remit.upstreams.wire import Malformed, json_bytes, value_of
 
+log = structlog.get_logger(__name__)
+
 _RELIST_PAUSE: Final = 0.5
 """Least seconds between two readings of its list that the server asked for."""
 
@@ -53,7 +56,7 @@ class MCPConnection:
         timeout: Seconds that starting it, and each request, may take.
         warden: Watches over the child processes of several connections; without it of this alone.
         on_tools: Told its tools whenever the server says that they changed.
-        on_end: Told the reason when the connection is over.
+        on_end: Told the reason when the connection is over without having been stopped.
     """
 
     def __init__(
@@ -138,7 +141,7 @@ class MCPConnection:
         owned, self._owned = self._owned, None
         if owned is not None:
             await owned.end()
-            self._ended = ""
+        self._ended = ""
 
     async def list_tools(self) -> list[dict[str, Any]]:
         """Return every tool of the server, of all pages, as the server lists it.
@@ -239,12 +242,16 @@ class MCPConnection:
                 reason = await self._stay(resolved, warden, ready)
         except UpstreamError as error:
             reason = str(error)
+        except Exception as error:
+            # The supervisor of an upstream connection: whoever waits for it must be told.
+            log.exception("connection failed", server=self.config.name)
+            reason = f"failed in an unforeseen way: {type(error).__name__}"
         finally:
             self._connection = self._routes = self._pid = None
-            self._ended = reason
+            self._ended = "" if reason == _STOPPED else reason
             if not ready.done():
                 ready.set_exception(UpstreamUnavailable(reason))
-            elif self._on_end is not None:
+            elif self._ended and self._on_end is not None:
                 self._on_end(self, self._said(reason))
 
     async def _stay(
