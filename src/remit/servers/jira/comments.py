@@ -3,9 +3,9 @@
 from remit.servers.arguments import Arguments
 from remit.servers.jira.notes import Notes
 from remit.servers.jira.once import EARLIER, LOST, Mark, make_once
-from remit.servers.jira.reading import Fields
 from remit.servers.jira.shown import comment_of
 from remit.servers.jira.site import Jira
+from remit.servers.rest.fields import Fields
 
 
 async def add_comment(jira: Jira, arguments: Arguments) -> dict[str, object]:

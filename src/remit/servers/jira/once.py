@@ -14,9 +14,16 @@ import anyio
 
 from remit.servers.errors import ToolError
 from remit.servers.jira.jql import quoted
-from remit.servers.jira.reading import Fields, find_text, inner, listed, text
 from remit.servers.jira.site import Jira
 from remit.servers.rest.faults import RestFault
+from remit.servers.rest.fields import (
+    Fields,
+    StrangeShapeError,
+    find_text,
+    inner,
+    listed,
+    text,
+)
 
 EARLIER: Final = "made by an earlier call with the same idempotency_key, left as it is"
 LOST: Final = "the connection broke before Jira's answer came, but it is there now"
@@ -134,7 +141,7 @@ async def _look(jira: Jira, find: Callable[[], Awaitable[Fields | None]]) -> Fie
             await anyio.sleep(jira.pause)
         try:
             there = await find()
-        except (RestFault, ToolError):
+        except (RestFault, StrangeShapeError, ToolError):
             return None  # that it is unknown remains true
         if there is not None:
             return there

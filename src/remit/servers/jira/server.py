@@ -15,6 +15,7 @@ from remit.servers.jira.turns import Turns
 from remit.servers.rest.client import RestClient
 from remit.servers.rest.credentials import Credential
 from remit.servers.rest.faults import RestFault
+from remit.servers.rest.fields import StrangeShapeError
 from remit.servers.rest.service import Service
 from remit.servers.toolbox import Tool, ToolServer
 
@@ -70,6 +71,8 @@ class JiraServer(ToolServer[Jira]):
                 yield self._jira
             except RestFault as fault:
                 raise _complaint(fault, key) from fault
+            except StrangeShapeError as error:
+                raise ToolError(self._jira.service.strange) from error
 
 
 def _complaint(fault: RestFault, key: str) -> ToolError:

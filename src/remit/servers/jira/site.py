@@ -11,9 +11,9 @@ from remit.servers.errors import ToolError
 from remit.servers.jira.adf.from_markdown import document
 from remit.servers.jira.adf.to_markdown import markdown
 from remit.servers.jira.fields import Field, FieldTable
-from remit.servers.jira.reading import Fields, fields_of, find_text, items_of, object_or_empty, text
 from remit.servers.jira.turns import MadeLately
 from remit.servers.rest.client import RestClient
+from remit.servers.rest.fields import Fields, fields_of, find_text, items_of, object_or_empty, text
 from remit.servers.rest.requests import Asked, Query, path_of
 
 Deployment = Literal["cloud", "datacenter"]
@@ -28,6 +28,9 @@ class Jira:
         client: Of its REST API.
         deployment: What it is; asked of the site itself when it is None.
         pause: Seconds after which Jira's search finds what was made just now.
+
+    Attributes:
+        service: As its settings describe it.
     """
 
     def __init__(
@@ -35,9 +38,10 @@ class Jira:
     ) -> None:
         self.pause = pause
         self.made_lately = MadeLately()
+        self.service = client.service
         self._client = client
         self._deployment = deployment
-        self._pages = client.service.base
+        self._pages = self.service.base
         self._fields: FieldTable | None = None
         self._asking = anyio.Lock()
 

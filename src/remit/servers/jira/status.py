@@ -8,9 +8,9 @@ from remit.servers.arguments import Arguments
 from remit.servers.errors import ToolError
 from remit.servers.jira.comments import post_comment
 from remit.servers.jira.notes import Notes
-from remit.servers.jira.reading import Fields, find_text, inner, listed, text
 from remit.servers.jira.site import Jira
 from remit.servers.rest.faults import RestFault
+from remit.servers.rest.fields import Fields, find_text, inner, listed, text
 
 _LOST: Final = "the connection broke before Jira's answer came, but the ticket has that status now"
 

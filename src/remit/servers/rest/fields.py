@@ -1,23 +1,23 @@
-"""Jira's JSON, read field by field with its types."""
+"""A service's JSON, read field by field with its types."""
 
 from collections.abc import Mapping
-from typing import Final, cast
-
-from remit.servers.errors import ToolError
+from typing import cast
 
 Fields = Mapping[str, object]
 
-_STRANGE: Final = "Jira answered with JSON of another shape than its API has; is JIRA_URL right?"
+
+class StrangeShapeError(Exception):
+    """JSON of another shape than the service's API has, so that this is hardly the service."""
 
 
 def fields_of(data: object) -> Fields:
     """Return an object of the answer.
 
     Raises:
-        ToolError: If it is none, so that this is hardly Jira.
+        StrangeShapeError: If it is none.
     """
     if not isinstance(data, dict):
-        raise ToolError(_STRANGE)
+        raise StrangeShapeError
     return cast("Fields", data)
 
 
@@ -30,10 +30,10 @@ def items_of(data: object) -> list[Fields]:
     """Return a list of objects.
 
     Raises:
-        ToolError: If it is none, so that this is hardly Jira.
+        StrangeShapeError: If it is none.
     """
     if not isinstance(data, list):
-        raise ToolError(_STRANGE)
+        raise StrangeShapeError
     return [fields_of(item) for item in cast("list[object]", data)]
 
 
@@ -45,11 +45,20 @@ def inner(fields: Fields, *names: str) -> Fields:
     return fields
 
 
-def listed(fields: Fields, name: str) -> list[Fields]:
-    """Return the objects of a list within, empty when there is none."""
+def values(fields: Fields, name: str) -> list[object]:
+    """Return a list within, empty when there is none."""
     value = fields.get(name)
-    items = cast("list[object]", value) if isinstance(value, list) else []
-    return [cast("Fields", item) for item in items if isinstance(item, dict)]
+    return cast("list[object]", value) if isinstance(value, list) else []
+
+
+def listed(fields: Fields, name: str) -> list[Fields]:
+    """Return the objects of a list within."""
+    return [cast("Fields", item) for item in values(fields, name) if isinstance(item, dict)]
+
+
+def texts(fields: Fields, name: str) -> list[str]:
+    """Return the texts of a list within."""
+    return [item for item in values(fields, name) if isinstance(item, str)]
 
 
 def find_text(fields: Fields, *names: str) -> str | None:
@@ -65,14 +74,23 @@ def text(fields: Fields, *names: str) -> str:
     return find_text(fields, *names) or ""
 
 
-def number(fields: Fields, name: str) -> int | None:
+def find_number(fields: Fields, name: str) -> int | None:
     """Return a whole number, or None."""
     value = fields.get(name)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def texts(fields: Fields, name: str) -> list[str]:
-    """Return the texts of a list within."""
+def number(fields: Fields, name: str) -> int:
+    """Return a whole number, 0 when there is none."""
+    return find_number(fields, name) or 0
+
+
+def find_flag(fields: Fields, name: str) -> bool | None:
+    """Return a boolean, or None."""
     value = fields.get(name)
-    items = cast("list[object]", value) if isinstance(value, list) else []
-    return [item for item in items if isinstance(item, str)]
+    return value if isinstance(value, bool) else None
+
+
+def flag(fields: Fields, name: str) -> bool:
+    """Return a boolean, False when there is none."""
+    return fields.get(name) is True
