@@ -24,6 +24,9 @@ from remit.servers.git.locks import drop_locks
 OUTPUT_CAP = 256 * 1024
 """Bytes kept of each of git's two outputs; what follows is read and dropped."""
 
+SAID_FIRST, SAID_LAST = 3_000, 5_000
+"""Characters that are passed on of what git and hooks say when something goes wrong."""
+
 LISTING_CAP = 32 * 1024 * 1024
 """Bytes kept of a listing that is worked through and not shown: 100,000 files and more."""
 
@@ -122,10 +125,15 @@ class Output:
 
     @property
     def said(self) -> str:
-        """Both outputs, for a person: without the credentials of URLs."""
+        """Both outputs, for a reader: without the credentials of URLs, and not without end."""
         texts = (self.err.strip(), self.out.strip())
-        note = "[truncated]" if self.truncated else ""
-        return without_credentials("\n".join(text for text in (*texts, note) if text))
+        said = without_credentials("\n".join(text for text in texts if text))
+        left_out = len(said) - SAID_FIRST - SAID_LAST
+        if left_out <= 0:
+            return said
+        # What went wrong first is at the beginning, and what came of it at the end.
+        note = f"\n[truncated: {left_out} characters and more left out]\n"
+        return said[:SAID_FIRST] + note + said[-SAID_LAST:]
 
 
 class Take(Protocol):

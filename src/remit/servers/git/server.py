@@ -16,8 +16,9 @@ from remit.servers.git.tools import TOOLS
 from remit.servers.git.turn import turn
 from remit.servers.toolbox import Tool, ToolServer
 
-TIME_LIMIT: Final = 30.0
-"""Seconds a call may take unless the server is told otherwise."""
+TIME_LIMIT: Final = 28.0
+"""Seconds a call may take unless the server is told otherwise; less than the gateway's, so that
+the server can say where things stand."""
 
 _LONGEST_LIMIT = 3600.0
 
