@@ -252,3 +252,6 @@ async def test_long_texts_are_cut_with_a_note(desk: Desk) -> None:
     assert len(shown["description"]) < 10_100
     assert any("description is cut after 10000 of" in note for note in shown["notes"])
     assert any(note.startswith("comment ") for note in shown["notes"])
+    whole = await desk.ask("get_ticket", ticket_key=key, max_chars=100_000)
+    assert whole["description"] == "long " * 4000
+    assert whole["notes"] == []

@@ -101,8 +101,19 @@ def _said(node: Mapping[str, object]) -> str:
     return "".join(text.replace("\x00", "").replace("|", "").split())
 
 
+def _around(kind: str, *blocks: Node) -> Node:
+    return {"type": kind, "content": list(blocks)}
+
+
+_EMPTY_ITEM = _around("bulletList", _around("listItem", _around("paragraph")))
+_EMPTY_TASKS = _around("taskList", {"type": "taskItem", "attrs": {"state": "DONE"}})
+
+
 @settings(max_examples=40)
 @given(_DOCUMENTS)
+@example(_doc([_around("panel", _around("paragraph"), _EMPTY_ITEM)]))
+@example(_doc([_EMPTY_ITEM, _around("paragraph"), _EMPTY_TASKS]))
+@example(_doc([_titled(_around("expand", _EMPTY_ITEM)), _EMPTY_TASKS]))
 def test_a_document_shown_as_markdown_and_made_again_says_the_same(original: Node) -> None:
     again = document(markdown(original))
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from remit.servers.github.fields import Fields, items_of, text
 from remit.servers.github.pages import next_page
 from remit.servers.github.repository import Repository
+from remit.servers.rest.fields import Fields, items_of, text
 
 LOST: Final = "the connection broke before GitHub's answer came, but it is there now"
 """The note on what was found after its answer was lost."""

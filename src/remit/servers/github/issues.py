@@ -4,20 +4,11 @@ from typing import Final
 
 from remit.servers.arguments import Arguments
 from remit.servers.github.doubles import LOST, find_comment, find_issue, marked
-from remit.servers.github.fields import (
-    Fields,
-    fields_of,
-    find_text,
-    inner,
-    items_of,
-    login,
-    names,
-    number,
-    text,
-)
+from remit.servers.github.fields import login, names
 from remit.servers.github.notes import DEFAULT_LENGTH, Notes, excerpt
 from remit.servers.github.pages import next_page
 from remit.servers.github.repository import Repository
+from remit.servers.rest.fields import Fields, fields_of, find_text, inner, items_of, number, text
 
 _COMMENTS_PER_PAGE: Final = 30
 _THERE: Final = "made by an earlier call with the same idempotency_key, left as it is"

@@ -7,7 +7,12 @@ from typing import Final
 
 from remit.servers.arguments import Arguments
 from remit.servers.errors import ToolError
-from remit.servers.github.fields import (
+from remit.servers.github.fields import login, names
+from remit.servers.github.notes import DEFAULT_LENGTH, Notes, excerpt
+from remit.servers.github.pages import next_page
+from remit.servers.github.repository import Repository
+from remit.servers.rest.faults import RestFault
+from remit.servers.rest.fields import (
     Fields,
     fields_of,
     find_flag,
@@ -15,15 +20,9 @@ from remit.servers.github.fields import (
     flag,
     inner,
     items_of,
-    login,
-    names,
     number,
     text,
 )
-from remit.servers.github.notes import DEFAULT_LENGTH, Notes, excerpt
-from remit.servers.github.pages import next_page
-from remit.servers.github.repository import Repository
-from remit.servers.rest.faults import RestFault
 from remit.servers.rest.requests import Reply
 
 _PER_PAGE: Final = 50

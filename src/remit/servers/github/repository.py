@@ -8,9 +8,9 @@ from typing import Final, Literal
 import anyio
 
 from remit.servers.errors import ToolError
-from remit.servers.github.fields import Fields, fields_of
 from remit.servers.rest.client import RestClient
 from remit.servers.rest.faults import RestFault
+from remit.servers.rest.fields import Fields, fields_of
 from remit.servers.rest.requests import Asked, Query, Reply, path_of
 
 _KEPT_BACK: Final = 5.0

@@ -17,6 +17,7 @@ from remit.servers.github.tools import tools_of
 from remit.servers.rest.client import RestClient
 from remit.servers.rest.credentials import Credential
 from remit.servers.rest.faults import RestFault
+from remit.servers.rest.fields import StrangeShapeError
 from remit.servers.rest.service import Service
 from remit.servers.toolbox import Tool, ToolServer
 
@@ -82,6 +83,8 @@ class GitHubServer(ToolServer[Repository]):
                 yield place
             except RestFault as fault:
                 raise complaint(fault, place.about) from fault
+            except StrangeShapeError as error:
+                raise ToolError(self._client.service.strange) from error
 
     async def _wait_for_turn(self) -> None:
         with anyio.move_on_after(self._patience):

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from typing import Final
 
 from remit.servers.errors import ToolError
-from remit.servers.jira.reading import Fields, text
+from remit.servers.rest.fields import Fields, text
 
 EPIC_LINK: Final = "com.pyxis.greenhopper.jira:gh-epic-link"
 SPRINT: Final = "com.pyxis.greenhopper.jira:gh-sprint"

@@ -54,6 +54,13 @@ _INPUTS: Final[Mapping[str, tuple[dict[str, Schema], tuple[str, ...]]]] = {
         {
             "ticket_key": _TICKET,
             "comments": flag("Whether to show the newest comments.", default=True),
+            "max_chars": count(
+                "Characters after which a text is cut; else 10000 of the description, 3000 of a"
+                " comment.",
+                None,
+                100,
+                100_000,
+            ),
         },
         ("ticket_key",),
     ),

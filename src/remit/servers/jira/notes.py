@@ -2,9 +2,14 @@
 
 
 class Notes:
-    """What a result leaves out or what is remarkable about it, each said once."""
+    """What a result leaves out or what is remarkable about it, each said once.
 
-    def __init__(self) -> None:
+    Args:
+        longest: Characters of every text, when the call says so.
+    """
+
+    def __init__(self, longest: int | None = None) -> None:
+        self._longest = longest
         self._said: list[str] = []
 
     def add(self, note: str) -> None:
@@ -13,10 +18,20 @@ class Notes:
             self._said.append(note)
 
     def cut(self, value: str, longest: int, what: str) -> str:
-        """Return *value*, cut and noted when it has more than *longest* characters."""
+        """Return *value*, cut and noted when it is too long.
+
+        Args:
+            value: The text.
+            longest: Characters, unless the call says otherwise.
+            what: What it is.
+        """
+        longest = self._longest or longest
         if len(value) <= longest:
             return value
-        self.add(f"{what} is cut after {longest} of {len(value)} characters")
+        self.add(
+            f"{what} is cut after {longest} of {len(value)} characters; get_ticket with a greater"
+            " max_chars gives more"
+        )
         return value[:longest] + "…"
 
     def said(self) -> list[str]:

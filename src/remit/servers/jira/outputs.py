@@ -54,7 +54,7 @@ OUTPUT_SCHEMAS: Final[Mapping[str, Schema]] = {
         comment_count=COUNT,
         notes=_NOTES,
     ),
-    "update_ticket": record(key=TEXT, url=TEXT, changed_fields=list_of(TEXT), notes=_NOTES),
+    "update_ticket": record(key=TEXT, url=TEXT, changed_fields=list_of(TEXT)),
     "add_comment": record(key=TEXT, url=TEXT, comment=_COMMENT, created=FLAG, notes=_NOTES),
     "change_status": record(
         key=TEXT,

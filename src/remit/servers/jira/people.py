@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from remit.servers.errors import ToolError
-from remit.servers.jira.reading import Fields, text
 from remit.servers.jira.site import Jira
+from remit.servers.rest.fields import Fields, text
 
 ME: Final = frozenset({"me", "currentuser()"})
 """What stands for the account that this server works with."""

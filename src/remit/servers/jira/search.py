@@ -6,9 +6,9 @@ from remit.servers.arguments import Arguments
 from remit.servers.errors import ToolError
 from remit.servers.jira.jql import combined, quoted, with_words
 from remit.servers.jira.people import ME, find_person
-from remit.servers.jira.reading import Fields, find_text, listed, number
 from remit.servers.jira.shown import BRIEF_FIELDS, brief
 from remit.servers.jira.site import Jira
+from remit.servers.rest.fields import Fields, find_number, find_text, listed
 
 _NOBODY: Final = frozenset({"unassigned", "nobody", "none"})
 _NEWEST_FIRST: Final = "ORDER BY updated DESC"
@@ -36,7 +36,7 @@ async def search_tickets(jira: Jira, arguments: Arguments) -> dict[str, object]:
         following = _following(page, start)
     return {
         "tickets": [brief(jira, issue) for issue in listed(page, "issues")],
-        "total": number(page, "total"),
+        "total": find_number(page, "total"),
         "next_page_token": following,
         "jql": jql,
     }
@@ -70,5 +70,5 @@ def _start(token: str | None) -> int:
 
 def _following(page: Fields, start: int) -> str | None:
     seen = start + len(listed(page, "issues"))
-    more = listed(page, "issues") and seen < (number(page, "total") or 0)
+    more = listed(page, "issues") and seen < (find_number(page, "total") or 0)
     return str(seen) if more else None

@@ -6,8 +6,8 @@ from typing import Final
 
 from remit.servers.jira.fields import EPIC_LINK, SPRINT
 from remit.servers.jira.notes import Notes
-from remit.servers.jira.reading import Fields, find_text, inner, listed, number, text, texts
 from remit.servers.jira.site import Jira
+from remit.servers.rest.fields import Fields, find_number, find_text, inner, listed, text, texts
 
 BRIEF_FIELDS: Final = "summary,status,issuetype,priority,assignee,labels,updated"
 """What `brief` reads."""
@@ -93,7 +93,7 @@ async def newest_comments(jira: Jira, key: str, notes: Notes) -> dict[str, objec
     query = {"orderBy": "-created", "maxResults": MOST_COMMENTS}
     page = await jira.get("issue", key, "comment", query=query)
     found = sorted(listed(page, "comments"), key=lambda one: text(one, "created"))
-    total = number(page, "total") or len(found)
+    total = find_number(page, "total") or len(found)
     if total > len(found):
         notes.add(f"only the newest {len(found)} of {total} comments are shown")
     comments = [await comment_of(jira, one, notes) for one in found]

@@ -7,9 +7,9 @@ from typing import Final
 from remit.servers.arguments import Arguments
 from remit.servers.errors import ToolError
 from remit.servers.jira.notes import Notes
-from remit.servers.jira.reading import Fields, find_text, inner, listed, number, text
 from remit.servers.jira.shown import BRIEF_FIELDS, brief
 from remit.servers.jira.site import Jira
+from remit.servers.rest.fields import Fields, find_number, find_text, inner, listed, text
 
 _PAGE: Final = 50
 _MOST_PAGES: Final = 10
@@ -69,7 +69,7 @@ async def _sprint(jira: Jira, board: Fields, wanted: str) -> Fields:
     exact = [one for one in sprints if text(one, "name").casefold() == wanted.casefold()]
     partly = [one for one in sprints if wanted.casefold() in text(one, "name").casefold()]
     if not partly:
-        newest = sorted(sprints, key=lambda one: number(one, "id") or 0, reverse=True)
+        newest = sorted(sprints, key=lambda one: find_number(one, "id") or 0, reverse=True)
         raise ToolError(f"{text(board, 'name')!r} has no sprint {wanted!r}{_listing(newest)}")
     return _only(exact or partly, "sprint", f"{wanted!r} may be any of them; give an id")
 
@@ -108,7 +108,7 @@ async def _tickets(jira: Jira, sprint: str, notes: Notes) -> dict[str, object]:
     while len(found) < min(total, _MOST_TICKETS):
         query = {"startAt": len(found), "maxResults": _PAGE, "fields": BRIEF_FIELDS}
         page = await jira.get_agile("sprint", sprint, "issue", query=query)
-        issues, total = listed(page, "issues"), number(page, "total") or 0
+        issues, total = listed(page, "issues"), find_number(page, "total") or 0
         found += issues
         if not issues:
             break
@@ -124,7 +124,7 @@ async def _tickets(jira: Jira, sprint: str, notes: Notes) -> dict[str, object]:
 
 def _shown_board(board: Fields) -> dict[str, object]:
     return {
-        "id": number(board, "id"),
+        "id": find_number(board, "id"),
         "name": text(board, "name"),
         "type": find_text(board, "type"),
         "project": find_text(inner(board, "location"), "projectKey"),
@@ -133,7 +133,7 @@ def _shown_board(board: Fields) -> dict[str, object]:
 
 def _shown_sprint(sprint: Fields) -> dict[str, object]:
     return {
-        "id": number(sprint, "id"),
+        "id": find_number(sprint, "id"),
         "name": text(sprint, "name"),
         "state": text(sprint, "state"),
         "goal": find_text(sprint, "goal") or None,

@@ -9,11 +9,11 @@ from remit.servers.jira.fields import EPIC_LINK
 from remit.servers.jira.notes import Notes
 from remit.servers.jira.once import EARLIER, LOST, Mark, make_once
 from remit.servers.jira.people import find_person, reference
-from remit.servers.jira.reading import Fields, inner, listed, text
 from remit.servers.jira.shown import detailed, newest_comments
 from remit.servers.jira.site import Jira
 from remit.servers.jira.values import field_values
 from remit.servers.rest.faults import RestFault
+from remit.servers.rest.fields import Fields, inner, listed, text
 
 _MOST_NAMED: Final = 30
 
@@ -45,11 +45,14 @@ async def create_ticket(jira: Jira, arguments: Arguments) -> dict[str, object]:
             jira,
             lambda: jira.send("POST", "issue", body=body),
             lambda: mark.find_ticket(jira, project, summary),
+            "key",
         )
     except RestFault as fault:
         raise await _explained(jira, fault, project) from fault
     if how == "lost":
         notes.add(LOST)
+    if key:
+        mark.note_ticket(jira, project, summary, text(made, "key"))
     return _made(jira, made, notes, created=True)
 
 
@@ -59,7 +62,7 @@ async def get_ticket(jira: Jira, arguments: Arguments) -> dict[str, object]:
     Raises:
         RestFault: Jira does not show it.
     """
-    key, notes = arguments.text("ticket_key"), Notes()
+    key, notes = arguments.text("ticket_key"), Notes(arguments.number("max_chars", 0))
     shown = await detailed(jira, key, notes)
     if arguments.flag("comments", default=True):
         shown |= await newest_comments(jira, key, notes)
@@ -82,7 +85,7 @@ async def update_ticket(jira: Jira, arguments: Arguments) -> dict[str, object]:
         await jira.send("PUT", "issue", key, body={"fields": fields}, idempotent=True)
     except RestFault as fault:
         raise await _explained(jira, fault, key.rpartition("-")[0]) from fault
-    return {"key": key, "url": jira.url(key), "changed_fields": sorted(fields), "notes": []}
+    return {"key": key, "url": jira.url(key), "changed_fields": sorted(fields)}
 
 
 async def assign_ticket(jira: Jira, arguments: Arguments) -> dict[str, object]:

@@ -46,6 +46,14 @@ class Service:
             raise ValueError(f"{self.setting} has a query or fragment; leave it out")
 
     @property
+    def strange(self) -> str:
+        """What to say of an answer whose shape is none of the API's (`StrangeShapeError`)."""
+        return (
+            f"{self.name} answered with JSON of another shape than its API has;"
+            f" is {self.setting} right?"
+        )
+
+    @property
     def host(self) -> str:
         """The host, with its port where it says one, for messages."""
         return urlsplit(self.base).netloc

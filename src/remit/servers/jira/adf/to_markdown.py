@@ -77,7 +77,9 @@ def _panel(node: _Node, depth: int) -> str:
     inside = nodes_in(node)
     if depth > 1:  # elsewhere than at the top it would be read as a quotation
         return _quoted(_blocks(inside, depth + 1))
-    between = "\n" if inside and kind_of(inside[0]) == "paragraph" else "\n\n"
+    # Only a text may follow at once; other blocks would make something else of the first line.
+    is_text = bool(inside) and kind_of(inside[0]) == "paragraph" and bool(words(inside[0]).strip())
+    between = "\n" if is_text else "\n\n"
     alert = _PANELS.get(attribute(node, "panelType"), "NOTE")
     return _quoted(f"[!{alert}]{between}{_blocks(inside, depth + 1)}".strip())
 
