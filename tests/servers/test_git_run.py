@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from shlex import quote
 from time import monotonic
 
 import anyio
@@ -27,6 +28,22 @@ async def test_a_call_that_takes_too_long_is_stopped_with_all_that_it_started(
     assert "stopped after 2 s" in text
     assert "git_status" in text
     await gone(tmp_path / "pid")
+
+
+async def test_a_hook_that_hangs_is_stopped_with_its_children_and_theirs(
+    project: Checkout, tmp_path: Path
+) -> None:
+    child = tmp_path / "child"
+    stubborn = f"trap '' TERM; (trap '' TERM; {STAY.format(file=child)}) & wait; sleep 600"
+    project.hook("pre-commit", f"sh -c {quote(stubborn)}")
+    project.write("readme.txt", "changed\n")
+    before = project.state()
+
+    text = await refused(GitServer(project.path, time_limit=4), "git_commit", message="m", all=True)
+
+    assert "stopped after 4 s" in text
+    await gone(child)
+    assert project.state() == before
 
 
 async def test_a_cancelled_call_leaves_no_process(
