@@ -183,7 +183,8 @@ async def test_locks_of_others_are_left_alone(tmp_path: Path) -> None:
             await anyio.lowlevel.checkpoint()
         living.unlink()
         living.write_text("another git's by now")
-        os.utime(living, (dead.stat().st_mtime + 5,) * 2)  # clocks of files may be coarse
+        later = dead.stat().st_mtime + 5  # the clocks of files may be coarse
+        os.utime(living, (later, later))
 
     assert sorted(home.iterdir()) == [earlier, living]
 

@@ -11,7 +11,8 @@ from tests.servers.checkouts import Checkout, done, refused
 from tests.servers.waits import STAY, gone, written
 
 from remit.servers.errors import ToolError
-from remit.servers.git.run import SAID_FIRST, SAID_LAST, Git, environment
+from remit.servers.git.environment import environment
+from remit.servers.git.run import SAID_FIRST, SAID_LAST, Git
 from remit.servers.git.server import GitServer
 
 

@@ -10,8 +10,8 @@ from typing import Final
 from remit.servers.arguments import Arguments
 from remit.servers.command_line import ServerArguments
 from remit.servers.git.connect import Credentials
+from remit.servers.git.environment import environment
 from remit.servers.git.repository import Repository, Roots, open_repository
-from remit.servers.git.run import environment
 from remit.servers.git.tools import TOOLS
 from remit.servers.git.turn import turn
 from remit.servers.toolbox import Tool, ToolServer
