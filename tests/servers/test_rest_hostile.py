@@ -70,7 +70,7 @@ def test_an_environment_that_does_not_fit_is_told_in_one_line(
     monkeypatch: pytest.MonkeyPatch, name: str, value: str
 ) -> None:
     monkeypatch.setenv(name, value)
-    with pytest.raises(ValueError, match="SSL_CERT_FILE|names no proxy") as refused:
+    with pytest.raises(ValueError, match=r"SSL_CERT_FILE|names no proxy") as refused:
         RestClient(service_at("https://api.example.test"))
 
     assert "\n" not in str(refused.value)
