@@ -6,6 +6,7 @@ from remit.servers.arguments import Arguments
 from remit.servers.errors import ToolError
 from remit.servers.github.complaints import complaint
 from remit.servers.github.doubles import LOST, is_recent
+from remit.servers.github.fields import is_open_or_closed
 from remit.servers.github.notes import Notes
 from remit.servers.github.pulls import shown_pull, shown_review
 from remit.servers.github.repository import Repository
@@ -51,6 +52,7 @@ async def create_pull_request(place: Repository, arguments: Arguments) -> dict[s
     made = await place.change_once(
         lambda: place.change("POST", "pulls", body=sent),
         lambda: _open_pull(place, head, base),
+        is_open_or_closed,
         after_refusal=True,
     )
     if made.how == "lost":
@@ -62,11 +64,13 @@ async def create_pull_request(place: Repository, arguments: Arguments) -> dict[s
 async def _open_pull(place: Repository, head: str, base: str) -> Fields | None:
     """Return the open pull request from *head* to *base*; GitHub allows one at most."""
     source = head if ":" in head else f"{place.owner}:{head}"
-    query = {"state": "open", "head": source, "base": base, "per_page": 1}
-    found = items_of((await place.get("pulls", query=query)).data)
-    if not found:
-        return None
-    return fields_of((await place.get("pulls", number(found[0], "number"))).data)
+    query = {"state": "open", "head": source, "base": base, "per_page": 100}
+    # GitHub drops a filter that it cannot read, and lists every pull request.
+    for pull in items_of((await place.get("pulls", query=query)).data):
+        label = text(pull, "head", "label") or f"{place.owner}:{text(pull, 'head', 'ref')}"
+        if (label.casefold(), text(pull, "base", "ref")) == (source.casefold(), base):
+            return fields_of((await place.get("pulls", number(pull, "number"))).data)
+    return None
 
 
 async def update_pull_request(place: Repository, arguments: Arguments) -> dict[str, object]:
@@ -129,7 +133,9 @@ async def _give_review(
 
     sent = {"event": event, "body": said}
     made = await place.change_once(
-        lambda: place.change("POST", "pulls", pull_number, "reviews", body=sent), look
+        lambda: place.change("POST", "pulls", pull_number, "reviews", body=sent),
+        look,
+        lambda there: number(there, "id") > 0,
     )
     if made.how == "lost":
         notes.add(LOST)
@@ -160,6 +166,7 @@ async def merge_pull_request(place: Repository, arguments: Arguments) -> dict[st
         made = await place.change_once(
             lambda: place.change("PUT", "pulls", pull_number, "merge", body=sent),
             look,
+            lambda there: flag(there, "merged"),
             after_refusal=True,
         )
     except RestFault as fault:

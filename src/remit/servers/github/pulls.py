@@ -7,7 +7,7 @@ from typing import Final
 
 from remit.servers.arguments import Arguments
 from remit.servers.errors import ToolError
-from remit.servers.github.fields import login, names
+from remit.servers.github.fields import login, names, state_of
 from remit.servers.github.notes import DEFAULT_LENGTH, Notes, excerpt
 from remit.servers.github.pages import next_page
 from remit.servers.github.repository import Repository
@@ -61,7 +61,7 @@ def shown_pull(pull: Fields, notes: Notes) -> dict[str, object]:
     return {
         "number": number(pull, "number"),
         "title": text(pull, "title"),
-        "state": text(pull, "state"),
+        "state": state_of(pull),
         "merged": merged,
         "draft": flag(pull, "draft"),
         "author": login(pull),
