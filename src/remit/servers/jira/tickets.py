@@ -45,11 +45,14 @@ async def create_ticket(jira: Jira, arguments: Arguments) -> dict[str, object]:
             jira,
             lambda: jira.send("POST", "issue", body=body),
             lambda: mark.find_ticket(jira, project, summary),
+            "key",
         )
     except RestFault as fault:
         raise await _explained(jira, fault, project) from fault
     if how == "lost":
         notes.add(LOST)
+    if key:
+        mark.note_ticket(jira, project, summary, text(made, "key"))
     return _made(jira, made, notes, created=True)
 
 
