@@ -138,3 +138,17 @@ async def test_a_ticket_without_a_key_is_shown_as_far_as_it_goes(
     found = await desk.ask("search_tickets", jql="x = 1")
 
     assert len(found["tickets"]) == 1
+
+
+@pytest.mark.parametrize("who", ["me", "Skyler"])
+async def test_a_person_whose_id_jira_does_not_say_is_not_taken_for_nobody(
+    world: World, who: str
+) -> None:
+    web, desk = world
+    key = (await desk.ask("create_ticket", **TICKET))["key"]
+    web.fail(as_json({}), part="/myself")
+    web.fail(as_json([{"displayName": "Skyler"}]), part="/user/search", times=3)
+    said = await desk.refused("assign_ticket", ticket_key=key, assignee=who)
+
+    assert "Jira does not say the accountId" in said
+    assert not web.requests("PUT")

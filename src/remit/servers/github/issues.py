@@ -5,9 +5,9 @@ from typing import Final
 from remit.servers.arguments import Arguments
 from remit.servers.github.doubles import LOST, find_comment, find_issue, marked
 from remit.servers.github.fields import is_open_or_closed, login, names, state_of
-from remit.servers.github.notes import DEFAULT_LENGTH, Notes, excerpt
 from remit.servers.github.pages import next_page
 from remit.servers.github.repository import Repository
+from remit.servers.notes import Notes, excerpt
 from remit.servers.rest.fields import Fields, fields_of, find_text, inner, items_of, number, text
 
 _COMMENTS_PER_PAGE: Final = 30
@@ -54,7 +54,7 @@ async def get_issue(place: Repository, arguments: Arguments) -> dict[str, object
     """
     issue_number = arguments.number("issue_number", 0)
     place.look_at(issue_number)
-    notes = Notes(arguments.number("max_chars", DEFAULT_LENGTH))
+    notes = Notes(arguments.number("max_chars", 0))
     issue = fields_of((await place.get("issues", issue_number)).data)
     shown = _issue(issue, notes)
     if shown["is_pull_request"]:

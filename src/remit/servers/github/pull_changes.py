@@ -7,9 +7,9 @@ from remit.servers.errors import ToolError
 from remit.servers.github.complaints import complaint
 from remit.servers.github.doubles import LOST, is_recent
 from remit.servers.github.fields import is_open_or_closed
-from remit.servers.github.notes import Notes
 from remit.servers.github.pulls import shown_pull, shown_review
 from remit.servers.github.repository import Repository
+from remit.servers.notes import Notes
 from remit.servers.rest.faults import RestFault
 from remit.servers.rest.fields import Fields, fields_of, find_text, flag, items_of, number, text
 

@@ -1,10 +1,10 @@
 """add_comment, and the comment that may come with a change of status."""
 
 from remit.servers.arguments import Arguments
-from remit.servers.jira.notes import Notes
 from remit.servers.jira.once import EARLIER, LOST, Mark, make_once
 from remit.servers.jira.shown import comment_of
 from remit.servers.jira.site import Jira
+from remit.servers.notes import Notes
 from remit.servers.rest.fields import Fields
 
 

@@ -7,8 +7,8 @@ from typing import Final
 from remit.servers.arguments import Arguments
 from remit.servers.errors import ToolError
 from remit.servers.jira.comments import post_comment
-from remit.servers.jira.notes import Notes
 from remit.servers.jira.site import Jira
+from remit.servers.notes import Notes
 from remit.servers.rest.faults import RestFault
 from remit.servers.rest.fields import Fields, find_text, inner, listed, text
 
