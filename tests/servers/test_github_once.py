@@ -114,3 +114,20 @@ async def test_an_issue_is_found_after_a_lost_answer_though_github_trimmed_its_t
 
     assert issue["number"] == 7
     assert len(kept) == 1
+
+
+async def test_a_review_whose_answer_was_lost_is_found_behind_a_hundred_others() -> None:
+    def script(seen: Seen) -> Fault:
+        if seen.method != "GET":
+            return Fault(way="cut")
+        if "/reviews" not in seen.target:
+            return as_json(_PULL)
+        if "page=2" not in seen.target:
+            return as_json([{"id": 1}], Link='<https://x.test>; rel="next"')
+        now = datetime.now(UTC).isoformat()
+        return as_json([{"id": 101, "state": "APPROVED", "body": "", "submitted_at": now}])
+
+    async with open_world(script=script) as world:
+        done = await world.call("update_pull_request", pull_number=1, review={"event": "APPROVE"})
+
+    assert done["review"]["id"] == 101

@@ -7,11 +7,15 @@ from remit.servers.errors import ToolError
 from remit.servers.github.complaints import complaint
 from remit.servers.github.doubles import LOST, is_recent
 from remit.servers.github.fields import is_open_or_closed
+from remit.servers.github.pages import next_page
 from remit.servers.github.pulls import shown_pull, shown_review
 from remit.servers.github.repository import Repository
 from remit.servers.notes import Notes
 from remit.servers.rest.faults import RestFault
 from remit.servers.rest.fields import Fields, fields_of, find_text, flag, items_of, number, text
+
+_MOST_PAGES: Final = 10
+"""Of reviews that are looked through for one whose answer was lost."""
 
 _CHANGES: Final = ("title", "body", "state", "base")
 
@@ -124,11 +128,15 @@ async def _give_review(
     place: Repository, pull_number: int, event: str, said: str, notes: Notes
 ) -> Fields:
     async def look() -> Fields | None:
-        reply = await place.get("pulls", pull_number, "reviews", query={"per_page": 100})
-        for there in reversed(items_of(reply.data)):
-            same = (text(there, "state"), text(there, "body")) == (_STATES[event], said)
-            if same and is_recent(there, "submitted_at"):
-                return there
+        page: int | None = 1
+        while page is not None and page <= _MOST_PAGES:  # the newest are on the last one
+            query = {"per_page": 100, "page": page}
+            reply = await place.get("pulls", pull_number, "reviews", query=query)
+            for there in items_of(reply.data):
+                same = (text(there, "state"), text(there, "body")) == (_STATES[event], said)
+                if same and is_recent(there, "submitted_at"):
+                    return there
+            page = next_page(reply, page)
         return None
 
     sent = {"event": event, "body": said}
