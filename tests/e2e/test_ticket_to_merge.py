@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from remit.testing.gateway import environment
-from remit.testing.squad import git
+from remit.testing.github_fake import TOKENS
+from remit.testing.squad import JIRA_TOKEN, git
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "ticket-to-merge"
 
@@ -53,3 +54,8 @@ def test_a_ticket_becomes_a_merge_and_is_closed_each_step_by_the_role_that_may(
     assert story.count("was refused") == len(refused) == 11
     assert story.count(", revision 1") == len(done)
     assert "health.py" in git(tmp_path / "orders.git", "ls-tree", "--name-only", "main")
+    within = (tmp_path / ".remit").rglob("*")
+    kept = [tmp_path / "gateway.log", *(path for path in within if path.is_file())]
+    for token in (*TOKENS.values(), JIRA_TOKEN):
+        assert token not in walked.stdout
+        assert [file.name for file in kept if token.encode() in file.read_bytes()] == []

@@ -287,13 +287,16 @@ class OwnConnections:
 
 async def test_a_program_may_bring_its_own_connections(tmp_path: Path) -> None:  # S0.18, S0.19
     mapping = tmp_path / "mapping.yaml"
-    servers = {"git": {"command": "uvx"}}
-    roles = {"reader": {"mcp_servers": ["git"], "tools": {"git": ["git_log"]}}}
+    servers = {"git": {"command": "uvx"}, "wiki": {"url": "https://wiki.example.test/mcp"}}
+    roles = {
+        "reader": {"mcp_servers": ["git", "wiki", "lost"], "tools": {"git": ["git_log"]}},
+    }
     mapping.write_text(json.dumps({"mcp_servers": servers, "roles": roles}))
     own = OwnConnections()
     service = AgentMCPService(mapper=MCPToolMapper(mapping), mcp_manager=own)
 
     assert await service.initialize_agent_tools("reader") == {"git": "session of git"}
+    assert sorted(service.failures) == ["lost", "wiki"]
     assert await service.execute_tool("reader", "git", "git_log", {"n": 1}) == "answer"
     with pytest.raises(PermissionError, match="Role 'reader' is not allowed to use tool"):
         await service.execute_tool("reader", "git", "git_push", {})
@@ -397,3 +400,12 @@ async def test_settings_say_where_the_record_is(mapping: Path, tmp_path: Path) -
 
     assert (elsewhere / ".remit" / "remit.db").exists()
     assert not (tmp_path / ".remit").exists()
+
+
+async def test_arguments_that_are_no_json_are_refused(mapping: Path, count_file: Path) -> None:
+    async with service_of(mapping) as service:
+        for arguments in ({"n": float("nan")}, {"n": {1, 2}}):
+            with pytest.raises(BadCall, match="JSON"):
+                await service.execute_tool("reader", "store", "read", arguments)
+
+    assert executed(count_file) == []

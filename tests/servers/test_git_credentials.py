@@ -147,3 +147,15 @@ def test_a_short_secret_is_not_searched_for() -> None:
 
     assert credentials.secrets == frozenset()
     assert "short" not in repr(credentials)
+
+
+async def test_an_address_given_for_a_remote_is_not_repeated_with_its_password(
+    server: GitServer, project: Checkout
+) -> None:
+    address = "https://ada:hunter2hunter2@git.example.test/orders"
+    for tool in ("git_push", "git_pull"):
+        result = await server.call_tool(tool, {"remote": address, "branch": "main"})
+        assert result["isError"]
+        assert "git.example.test/orders' is not configured" in str(result)
+        assert "hunter2" not in str(result)
+    assert project.git("remote") == ""

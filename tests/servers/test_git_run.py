@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from shlex import quote
 from time import monotonic
 
 import anyio
@@ -10,7 +11,8 @@ from tests.servers.checkouts import Checkout, done, refused
 from tests.servers.waits import STAY, gone, written
 
 from remit.servers.errors import ToolError
-from remit.servers.git.run import OUTPUT_CAP, Git, environment
+from remit.servers.git.environment import environment
+from remit.servers.git.run import SAID_FIRST, SAID_LAST, Git
 from remit.servers.git.server import GitServer
 
 
@@ -27,6 +29,22 @@ async def test_a_call_that_takes_too_long_is_stopped_with_all_that_it_started(
     assert "stopped after 2 s" in text
     assert "git_status" in text
     await gone(tmp_path / "pid")
+
+
+async def test_a_hook_that_hangs_is_stopped_with_its_children_and_theirs(
+    project: Checkout, tmp_path: Path
+) -> None:
+    child = tmp_path / "child"
+    stubborn = f"trap '' TERM; (trap '' TERM; {STAY.format(file=child)}) & wait; sleep 600"
+    project.hook("pre-commit", f"sh -c {quote(stubborn)}")
+    project.write("readme.txt", "changed\n")
+    before = project.state()
+
+    text = await refused(GitServer(project.path, time_limit=4), "git_commit", message="m", all=True)
+
+    assert "stopped after 4 s" in text
+    await gone(child)
+    assert project.state() == before
 
 
 async def test_a_cancelled_call_leaves_no_process(
@@ -150,13 +168,20 @@ async def test_a_reader_neither_waits_for_a_writer_nor_touches_the_index(
 async def test_output_beyond_the_cap_is_dropped_but_git_runs_to_its_end(
     project: Checkout, server: GitServer
 ) -> None:
-    project.hook("pre-commit", "head -c 2000000 /dev/zero | tr '\\0' 'x' >&2; exit 1")
+    lines = "echo first; head -c 200000 /dev/zero | tr '\\0' 'x'; echo; echo last"
+    project.hook("pre-commit", f"({lines}) >&2; touch .git/ended; exit 1")
     project.write("readme.txt", "changed\n")
 
     text = await refused(server, "git_commit", message="m", all=True)
 
-    assert OUTPUT_CAP < len(text) < OUTPUT_CAP + 1000
-    assert "[truncated]" in text
+    assert SAID_FIRST + SAID_LAST < len(text) < SAID_FIRST + SAID_LAST + 500
+    assert "first\nxxx" in text
+    assert "xxx\nlast" in text
+    assert "[truncated: " in text
+    project.hook("pre-commit", "head -c 2000000 /dev/zero; echo; touch .git/ended; exit 1")
+    (project.path / ".git" / "ended").unlink()
+    assert "[truncated: " in await refused(server, "git_commit", message="m", all=True)
+    assert (project.path / ".git" / "ended").exists(), "what is dropped is read all the same"
 
 
 async def test_a_hooks_background_child_does_not_hold_the_call_up(

@@ -100,6 +100,49 @@ def test_hints_are_true_to_what_the_tools_do(tmp_path: Path) -> None:
     ]
 
 
+async def test_what_is_annotated_as_reading_changes_not_a_byte(
+    project: Checkout, origin: Checkout, server: GitServer
+) -> None:
+    assert origin.path.is_dir()
+    project.write("new.txt", "1")
+    project.write("readme.txt", "changed\n")
+    before = _bytes_in(project.path)
+
+    for name in NAMES:
+        if _tool(server, name)["annotations"]["readOnlyHint"]:
+            await done(server, name)
+
+    assert _bytes_in(project.path) == before
+
+
+AGAIN: list[tuple[str, dict[str, object]]] = [
+    ("git_branch", {"branch_name": "new"}),
+    ("git_checkout", {"branch_name": "topic"}),
+    ("git_checkout", {"branch_name": "new", "create": True}),
+    ("git_push", {"branch": "topic"}),
+    ("git_merge", {"branch_name": "topic"}),
+    ("git_merge", {"branch_name": "topic", "strategy": "squash"}),
+]
+
+
+@pytest.mark.parametrize("call", AGAIN)
+async def test_what_is_annotated_as_idempotent_does_nothing_the_second_time(
+    project: Checkout, origin: Checkout, server: GitServer, call: tuple[str, dict[str, object]]
+) -> None:
+    project.git("switch", "-q", "--create", "topic")
+    project.commit("topic.txt", "1")
+    project.git("switch", "-q", "main")
+    project.commit("main.txt", "1")
+    name, arguments = call
+    assert _tool(server, name)["annotations"]["idempotentHint"]
+
+    await done(server, name, **arguments)
+    once = (project.state(), origin.git("for-each-ref"))
+    await server.call_tool(name, arguments)
+
+    assert (project.state(), origin.git("for-each-ref")) == once
+
+
 @pytest.mark.parametrize(("name", "arguments", "field"), BAD)
 async def test_bad_arguments_are_named_and_their_values_are_not_repeated(
     project: Checkout, server: GitServer, name: str, arguments: dict[str, object], field: str
@@ -148,3 +191,7 @@ def test_a_server_is_not_opened_from_arguments_that_do_not_fit(args: list[str]) 
 
 def _tool(server: GitServer, name: str) -> dict[str, Any]:
     return cast("dict[str, Any]", next(tool for tool in server.tools() if tool["name"] == name))
+
+
+def _bytes_in(folder: Path) -> dict[str, bytes]:
+    return {str(file): file.read_bytes() for file in folder.rglob("*") if file.is_file()}

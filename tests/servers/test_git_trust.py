@@ -175,6 +175,7 @@ async def test_a_partial_clone_fetches_nothing_on_reading(
     text = await refused(server, "git_diff", target="HEAD~1..HEAD")
 
     assert "git diff failed" in text
+    assert "reading fetches nothing" in text
     assert len((await done(server, "git_log"))["commits"]) == 3
     assert not ran.exists()
     partial.git("config", "remote.origin.url", f"ext::touch {ran}")

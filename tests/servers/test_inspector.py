@@ -1,4 +1,7 @@
-"""The three work servers alone, as the MCP inspector sees them (issue 6, must show 6)."""
+"""Bundled servers alone, as the MCP inspector sees them (issue 6, must show 6).
+
+The GitHub server's turn is in `test_github_server.py`.
+"""
 
 import os
 from pathlib import Path
@@ -8,9 +11,7 @@ from tests.servers.checkouts import Checkout
 from tests.servers.inspector import Inspector
 
 from remit.servers.git.server import GitServer
-from remit.servers.github.tools import tools_of
 from remit.servers.jira.tools import TOOLS
-from remit.testing.github_fake import TOKENS, GitHubFake
 from remit.testing.jira_cloud import open_jira_cloud
 
 
@@ -50,28 +51,6 @@ def test_the_inspector_is_told_what_is_refused(project: Checkout, tmp_path: Path
 
     assert refused["isError"] is True
     assert "may not start with '-'" in refused["content"][0]["text"]
-
-
-def test_the_inspector_works_with_the_github_server(
-    github: GitHubFake, repository: str, tmp_path: Path
-) -> None:
-    owner, _, name = repository.partition("/")
-    environ = {
-        "GITHUB_TOKEN": TOKENS["ada"],
-        "GITHUB_API_URL": github.url,
-        "GITHUB_REPOSITORY": repository,
-    }
-    inspector = Inspector(tmp_path, "remit.servers.github", [], environ)
-
-    listed = inspector.listed()
-    made = inspector.call("create_pull_request", title="Totals", head="topic", base="main")
-    number = made["structuredContent"]["number"]
-    seen = inspector.call("get_pull_request", "--protocol-era", "modern", pull_number=number)
-    missing = inspector.call("get_issue", issue_number=999_999)
-
-    assert listed == {tool.name: tool.on_wire() for tool in tools_of(owner, name)}
-    assert seen["structuredContent"]["title"] == "Totals"
-    assert missing["isError"] is True
 
 
 def test_the_inspector_works_with_the_jira_server(tmp_path: Path) -> None:

@@ -43,11 +43,7 @@ class Beside(Generic[T]):
         self._opening = opening
         self._name = name
         self._life: _Life[T] | None = None
-
-    @property
-    def is_open(self) -> bool:
-        """Whether it was used and not closed since."""
-        return self._life is not None
+        self._turn = threading.Lock()
 
     async def use(self, function: Callable[[T], Awaitable[R]]) -> R:
         """Return what *function* makes of the resource, run where that lives.
@@ -57,26 +53,32 @@ class Beside(Generic[T]):
         Raises:
             Exception: What the function raises, or what opening did; that is tried anew then.
         """
-        life = self._life
-        if life is None:
-            life = self._life = _Life(self._opening)
-            thread = life.start(self._name)
-            weakref.finalize(self, _end, life, thread)
+        life = self._begun()
         try:
             # Several may wait for it: none of them may take it from the others by leaving.
             portal, resource = await asyncio.shield(asyncio.wrap_future(life.opened))
         except Exception:
-            if self._life is life:
-                self._life = None
+            with self._turn:
+                if self._life is life:
+                    self._life = None
             raise
         return await asyncio.wrap_future(portal.start_task_soon(function, resource))
 
     async def close(self) -> None:
         """Close the resource; calls under way end. Harmless when it is not open."""
-        life, self._life = self._life, None
+        with self._turn:
+            life, self._life = self._life, None
         if life is not None:
             life.end()
             await anyio.to_thread.run_sync(life.closed.result)
+
+    def _begun(self) -> "_Life[T]":
+        with self._turn:  # two loops may come at once
+            if self._life is None:
+                self._life = _Life(self._opening)
+                thread = self._life.start(self._name)
+                weakref.finalize(self, _end, self._life, thread)
+            return self._life
 
 
 class _Life(Generic[T]):

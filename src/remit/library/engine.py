@@ -15,6 +15,7 @@ from typing import Any, cast
 from remit.admin.declaration import parse_document
 from remit.app.gateway import Gateway, open_gateway
 from remit.calls.ids import new_id
+from remit.errors import BadCall
 from remit.library.log import log_through_logging
 from remit.model.calls import Call
 from remit.model.principals import Principal, PrincipalKind
@@ -113,7 +114,7 @@ class Engine:
             principal=self._principal(role),
             requested=tool,
             scope=server,
-            arguments=json.dumps(dict(arguments), ensure_ascii=False).encode(),
+            arguments=_as_json(arguments),
             started=datetime.now(UTC),
             member=member,
         )
@@ -177,6 +178,13 @@ class Engine:
                 kind=PrincipalKind.ROLE, name=role, tenant=tenant, roles=(role,)
             )
         return self._principals[role]
+
+
+def _as_json(arguments: Mapping[str, Any]) -> bytes:
+    try:
+        return json.dumps(dict(arguments), ensure_ascii=False, allow_nan=False).encode()
+    except (TypeError, ValueError) as error:
+        raise BadCall(f"the arguments cannot be written as JSON: {error}") from error
 
 
 @asynccontextmanager

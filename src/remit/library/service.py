@@ -100,15 +100,18 @@ class AgentMCPService:
             for name, why in connected.failures.items():
                 self._note(name, why)
             return dict(connected.sessions)
-        return {
-            name: await self.mcp_manager.connect_server(
+        sessions: dict[str, Any] = {}
+        for name, entry in declared.items():
+            if "command" not in entry:
+                self._note(name, "has no command, and these connections start nothing else")
+                continue
+            sessions[name] = await self.mcp_manager.connect_server(
                 name=name,
                 command=entry["command"],
                 args=entry.get("args", []),
                 env=entry.get("env", {}),
             )
-            for name, entry in declared.items()
-        }
+        return sessions
 
     async def execute_tool(
         self,

@@ -20,6 +20,10 @@ _PLAIN = (
 )
 _PREFIXES = ("--src-prefix=a/", "--dst-prefix=b/", "--submodule=short")
 
+_FETCH_FIRST = (
+    "this partial clone lacks some of the contents, and reading fetches nothing: have them fetched"
+    " first (`git fetch --refetch`, or git_checkout the commit)"
+)
 _ADVICE = "give a commit, a branch or a range as target"
 
 _Files = Mapping[str, dict[str, object]]
@@ -39,7 +43,9 @@ async def git_diff(repository: Repository, arguments: Arguments) -> dict[str, ob
     context = f"--unified={arguments.number('context_lines', 3)}"
     poured = await git.pour(page, "diff", *_PLAIN, *_PREFIXES, "--patch", context, *what)
     if not (poured.ok and listing.ok):
-        raise ToolError(f"git diff failed: {poured.said or listing.said}\n{_ADVICE}")
+        said = poured.said or listing.said
+        advice = _FETCH_FIRST if "promisor" in said else _ADVICE
+        raise ToolError(f"git diff failed: {said}\n{advice}")
     patch = git.text(page.finish())
     if number > 1 and not patch:
         raise ToolError(f"this diff has no page {number}; begin with page 1")

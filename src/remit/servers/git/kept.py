@@ -93,7 +93,7 @@ async def listed(repository: Repository, command: str, *arguments: str) -> list[
     output = await repository.git.ask(command, "-z", *arguments, cap=LISTING_CAP)
     if not output.ok or output.truncated:
         raise ToolError(
-            f"git could not list what differs: {output.said[:1000] or output.status}\n"
+            f"git could not list what differs: {output.said or output.status}\n"
             "nothing changed; see git_status"
         )
     return output.fields

@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 
 from remit.servers.errors import ToolError
+from remit.servers.git.credentials import without_credentials
 from remit.servers.git.fence import plain
 from remit.servers.git.names import shown_branch
 from remit.servers.git.run import Git
@@ -78,7 +79,7 @@ async def get_remote(git: Git, name: str) -> str:
     if name not in known:
         listed = ", ".join(known) or "none"
         raise ToolError(
-            f"remote {name!r} is not configured here (configured: {listed});"
+            f"remote {without_credentials(name)!r} is not configured here (configured: {listed});"
             " give the name of a configured remote"
         )
     return name

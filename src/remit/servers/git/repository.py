@@ -121,8 +121,7 @@ async def _settings(git: Git) -> tuple[frozenset[str], list[str]]:
     listing = await git.ask("config", "--null", "--show-scope", "--list", cap=LISTING_CAP)
     if not listing.ok or listing.truncated:
         raise ToolError(
-            f"git cannot read the configuration of the repository: {listing.said[:1000]}\n"
-            "have it repaired"
+            f"git cannot read the configuration of the repository: {listing.said}\nhave it repaired"
         )
     # A scope, and then a key and its value with a line break between them.
     scopes = listing.fields[::2]

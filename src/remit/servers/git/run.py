@@ -24,6 +24,9 @@ from remit.servers.git.locks import drop_locks
 OUTPUT_CAP = 256 * 1024
 """Bytes kept of each of git's two outputs; what follows is read and dropped."""
 
+SAID_FIRST, SAID_LAST = 3_000, 5_000
+"""Characters that are passed on of what git and hooks say when something goes wrong."""
+
 LISTING_CAP = 32 * 1024 * 1024
 """Bytes kept of a listing that is worked through and not shown: 100,000 files and more."""
 
@@ -46,49 +49,6 @@ _SETTINGS = (
     "safe.bareRepository=explicit",
 )
 _PREFIX = ("git", "--no-pager", *(part for item in _SETTINGS for part in ("-c", item)))
-
-# Hooks are the repository's code, so they get what git needs and not this process's secrets.
-_ENVIRONMENT = frozenset(
-    {
-        "PATH",
-        "HOME",
-        "USER",
-        "LOGNAME",
-        "SHELL",
-        "TMPDIR",
-        "LD_LIBRARY_PATH",
-        "XDG_CONFIG_HOME",
-        "XDG_RUNTIME_DIR",
-        "SSH_AUTH_SOCK",
-        "GNUPGHOME",
-        "SSL_CERT_FILE",
-        "SSL_CERT_DIR",
-    }
-)
-_PROXIES = frozenset({"http_proxy", "https_proxy", "all_proxy", "no_proxy"})
-# Of git's own variables, who commits and how to connect; never which repository or index.
-_GIT_ENVIRONMENT = (
-    "GIT_SSH",
-    "GIT_ASKPASS",
-    "GIT_AUTHOR_",
-    "GIT_COMMITTER_",
-    "GIT_CONFIG_",
-    "GIT_SSL_",
-    "GIT_HTTP_",
-    "GIT_ALLOW_PROTOCOL",
-    "GIT_EXEC_PATH",
-)
-_FIXED = {
-    "LC_ALL": "C",
-    "GIT_TERMINAL_PROMPT": "0",
-    "GIT_PAGER": "cat",
-    "GIT_EDITOR": ":",
-    "GIT_SEQUENCE_EDITOR": ":",
-    "GIT_MERGE_AUTOEDIT": "no",
-    "GIT_OPTIONAL_LOCKS": "0",
-    "GIT_LITERAL_PATHSPECS": "1",
-    "SSH_ASKPASS_REQUIRE": "never",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,10 +82,15 @@ class Output:
 
     @property
     def said(self) -> str:
-        """Both outputs, for a person: without the credentials of URLs."""
+        """Both outputs, for a reader: without the credentials of URLs, and not without end."""
         texts = (self.err.strip(), self.out.strip())
-        note = "[truncated]" if self.truncated else ""
-        return without_credentials("\n".join(text for text in (*texts, note) if text))
+        said = without_credentials("\n".join(text for text in texts if text))
+        left_out = len(said) - SAID_FIRST - SAID_LAST
+        if left_out <= 0:
+            return said
+        # What went wrong first is at the beginning, and what came of it at the end.
+        note = f"\n[truncated: {left_out} characters and more left out]\n"
+        return said[:SAID_FIRST] + note + said[-SAID_LAST:]
 
 
 class Take(Protocol):
@@ -248,16 +213,6 @@ class Git:
     def text(self, raw: bytes) -> str:
         """Return what git wrote as text, without secrets."""
         return without_secrets(raw.decode(errors="replace"), self.secrets)
-
-
-def environment(inherited: Mapping[str, str]) -> dict[str, str]:
-    """Choose what git and the repository's hooks may know of *inherited*."""
-    kept = {
-        name: value
-        for name, value in inherited.items()
-        if name in _ENVIRONMENT or name.lower() in _PROXIES or name.startswith(_GIT_ENVIRONMENT)
-    }
-    return kept | _FIXED
 
 
 @contextmanager

@@ -10,14 +10,15 @@ from typing import Final
 from remit.servers.arguments import Arguments
 from remit.servers.command_line import ServerArguments
 from remit.servers.git.connect import Credentials
+from remit.servers.git.environment import environment
 from remit.servers.git.repository import Repository, Roots, open_repository
-from remit.servers.git.run import environment
 from remit.servers.git.tools import TOOLS
 from remit.servers.git.turn import turn
 from remit.servers.toolbox import Tool, ToolServer
 
-TIME_LIMIT: Final = 30.0
-"""Seconds a call may take unless the server is told otherwise."""
+TIME_LIMIT: Final = 28.0
+"""Seconds a call may take unless the server is told otherwise; less than the gateway's, so that
+the server can say where things stand."""
 
 _LONGEST_LIMIT = 3600.0
 

@@ -38,7 +38,7 @@ async def git_status(repository: Repository, _arguments: Arguments) -> dict[str,
         cap=LISTING_CAP,
     )
     if not output.ok:
-        raise ToolError(f"git status failed: {output.said[:1000]}\nrepair the repository first")
+        raise ToolError(f"git status failed: {output.said}\nrepair the repository first")
     records = output.fields
     headers = dict(_header(record) for record in records if record.startswith("# "))
     changes = _Changes()

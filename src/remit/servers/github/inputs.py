@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from remit.servers.github.notes import DEFAULT_LENGTH, MOST_LENGTH
+from remit.servers.notes import DEFAULT_LENGTH, MOST_LENGTH
 from remit.servers.shapes import (
     LONGEST_TEXT,
     Schema,

@@ -4,10 +4,10 @@ from typing import Final
 
 from remit.servers.arguments import Arguments
 from remit.servers.github.doubles import LOST, find_comment, find_issue, marked
-from remit.servers.github.fields import login, names
-from remit.servers.github.notes import DEFAULT_LENGTH, Notes, excerpt
+from remit.servers.github.fields import is_open_or_closed, login, names, state_of
 from remit.servers.github.pages import next_page
 from remit.servers.github.repository import Repository
+from remit.servers.notes import Notes, excerpt
 from remit.servers.rest.fields import Fields, fields_of, find_text, inner, items_of, number, text
 
 _COMMENTS_PER_PAGE: Final = 30
@@ -33,7 +33,9 @@ async def create_issue(place: Repository, arguments: Arguments) -> dict[str, obj
         notes.add(_THERE)
         return {**_issue(there, notes), "created": False, "notes": notes.said()}
     made = await place.change_once(
-        lambda: place.change("POST", "issues", body=sent), lambda: find_issue(place, sent, key)
+        lambda: place.change("POST", "issues", body=sent),
+        lambda: find_issue(place, sent, key),
+        is_open_or_closed,
     )
     if made.how == "lost":
         notes.add(LOST)
@@ -52,7 +54,7 @@ async def get_issue(place: Repository, arguments: Arguments) -> dict[str, object
     """
     issue_number = arguments.number("issue_number", 0)
     place.look_at(issue_number)
-    notes = Notes(arguments.number("max_chars", DEFAULT_LENGTH))
+    notes = Notes(arguments.number("max_chars", 0))
     issue = fields_of((await place.get("issues", issue_number)).data)
     shown = _issue(issue, notes)
     if shown["is_pull_request"]:
@@ -82,6 +84,7 @@ async def add_issue_comment(place: Repository, arguments: Arguments) -> dict[str
         made = await place.change_once(
             lambda: place.change("POST", "issues", issue_number, "comments", body=sent),
             lambda: find_comment(place, issue_number, sent, key),
+            lambda there: number(there, "id") > 0,
         )
         there = made.fields
         if made.how == "lost":
@@ -134,7 +137,7 @@ def _brief(issue: Fields) -> dict[str, object]:
     return {
         "number": number(issue, "number"),
         "title": text(issue, "title"),
-        "state": text(issue, "state"),
+        "state": state_of(issue),
         "author": login(issue),
         "labels": names(issue, "labels", "name"),
         "assignees": names(issue, "assignees", "login"),

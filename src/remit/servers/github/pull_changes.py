@@ -6,11 +6,16 @@ from remit.servers.arguments import Arguments
 from remit.servers.errors import ToolError
 from remit.servers.github.complaints import complaint
 from remit.servers.github.doubles import LOST, is_recent
-from remit.servers.github.notes import Notes
+from remit.servers.github.fields import is_open_or_closed
+from remit.servers.github.pages import next_page
 from remit.servers.github.pulls import shown_pull, shown_review
 from remit.servers.github.repository import Repository
+from remit.servers.notes import Notes
 from remit.servers.rest.faults import RestFault
 from remit.servers.rest.fields import Fields, fields_of, find_text, flag, items_of, number, text
+
+_MOST_PAGES: Final = 10
+"""Of reviews that are looked through for one whose answer was lost."""
 
 _CHANGES: Final = ("title", "body", "state", "base")
 
@@ -51,6 +56,7 @@ async def create_pull_request(place: Repository, arguments: Arguments) -> dict[s
     made = await place.change_once(
         lambda: place.change("POST", "pulls", body=sent),
         lambda: _open_pull(place, head, base),
+        is_open_or_closed,
         after_refusal=True,
     )
     if made.how == "lost":
@@ -62,11 +68,13 @@ async def create_pull_request(place: Repository, arguments: Arguments) -> dict[s
 async def _open_pull(place: Repository, head: str, base: str) -> Fields | None:
     """Return the open pull request from *head* to *base*; GitHub allows one at most."""
     source = head if ":" in head else f"{place.owner}:{head}"
-    query = {"state": "open", "head": source, "base": base, "per_page": 1}
-    found = items_of((await place.get("pulls", query=query)).data)
-    if not found:
-        return None
-    return fields_of((await place.get("pulls", number(found[0], "number"))).data)
+    query = {"state": "open", "head": source, "base": base, "per_page": 100}
+    # GitHub drops a filter that it cannot read, and lists every pull request.
+    for pull in items_of((await place.get("pulls", query=query)).data):
+        label = text(pull, "head", "label") or f"{place.owner}:{text(pull, 'head', 'ref')}"
+        if (label.casefold(), text(pull, "base", "ref")) == (source.casefold(), base):
+            return fields_of((await place.get("pulls", number(pull, "number"))).data)
+    return None
 
 
 async def update_pull_request(place: Repository, arguments: Arguments) -> dict[str, object]:
@@ -120,16 +128,22 @@ async def _give_review(
     place: Repository, pull_number: int, event: str, said: str, notes: Notes
 ) -> Fields:
     async def look() -> Fields | None:
-        reply = await place.get("pulls", pull_number, "reviews", query={"per_page": 100})
-        for there in reversed(items_of(reply.data)):
-            same = (text(there, "state"), text(there, "body")) == (_STATES[event], said)
-            if same and is_recent(there, "submitted_at"):
-                return there
+        page: int | None = 1
+        while page is not None and page <= _MOST_PAGES:  # the newest are on the last one
+            query = {"per_page": 100, "page": page}
+            reply = await place.get("pulls", pull_number, "reviews", query=query)
+            for there in items_of(reply.data):
+                same = (text(there, "state"), text(there, "body")) == (_STATES[event], said)
+                if same and is_recent(there, "submitted_at"):
+                    return there
+            page = next_page(reply, page)
         return None
 
     sent = {"event": event, "body": said}
     made = await place.change_once(
-        lambda: place.change("POST", "pulls", pull_number, "reviews", body=sent), look
+        lambda: place.change("POST", "pulls", pull_number, "reviews", body=sent),
+        look,
+        lambda there: number(there, "id") > 0,
     )
     if made.how == "lost":
         notes.add(LOST)
@@ -160,6 +174,7 @@ async def merge_pull_request(place: Repository, arguments: Arguments) -> dict[st
         made = await place.change_once(
             lambda: place.change("PUT", "pulls", pull_number, "merge", body=sent),
             look,
+            lambda there: flag(there, "merged"),
             after_refusal=True,
         )
     except RestFault as fault:

@@ -7,10 +7,10 @@ from typing import Final
 
 from remit.servers.arguments import Arguments
 from remit.servers.errors import ToolError
-from remit.servers.github.fields import login, names
-from remit.servers.github.notes import DEFAULT_LENGTH, Notes, excerpt
+from remit.servers.github.fields import login, names, state_of
 from remit.servers.github.pages import next_page
 from remit.servers.github.repository import Repository
+from remit.servers.notes import Notes, excerpt
 from remit.servers.rest.faults import RestFault
 from remit.servers.rest.fields import (
     Fields,
@@ -38,7 +38,7 @@ async def get_pull_request(place: Repository, arguments: Arguments) -> dict[str,
     """
     pull_number = arguments.number("pull_number", 0)
     place.look_at(pull_number)
-    notes = Notes(arguments.number("max_chars", DEFAULT_LENGTH))
+    notes = Notes(arguments.number("max_chars", 0))
     pull = fields_of((await place.get("pulls", pull_number)).data)
     parts = _Parts(
         place=place,
@@ -61,7 +61,7 @@ def shown_pull(pull: Fields, notes: Notes) -> dict[str, object]:
     return {
         "number": number(pull, "number"),
         "title": text(pull, "title"),
-        "state": text(pull, "state"),
+        "state": state_of(pull),
         "merged": merged,
         "draft": flag(pull, "draft"),
         "author": login(pull),
@@ -223,7 +223,7 @@ async def _diff(parts: _Parts) -> str:
     if first:
         parts.notes.add(f"the diff begins at its character {first} of {len(reply.text)}")
     more = "include files for an overview, or a greater max_chars, or diff_from for what follows"
-    return parts.notes.cut(reply.text[first:], "diff", more)
+    return parts.notes.cut(reply.text[first:], "diff", more=more)
 
 
 _READERS: Final[Mapping[str, Callable[[_Parts], Awaitable[object]]]] = {

@@ -6,9 +6,9 @@ from typing import Final
 from remit.servers.arguments import Arguments
 from remit.servers.errors import ToolError
 from remit.servers.github.fields import names
-from remit.servers.github.notes import Notes, excerpt
 from remit.servers.github.pages import next_page
 from remit.servers.github.repository import Repository
+from remit.servers.notes import Notes, excerpt
 from remit.servers.rest.fields import (
     Fields,
     fields_of,

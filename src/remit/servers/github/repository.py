@@ -10,7 +10,7 @@ import anyio
 from remit.servers.errors import ToolError
 from remit.servers.rest.client import RestClient
 from remit.servers.rest.faults import RestFault
-from remit.servers.rest.fields import Fields, fields_of
+from remit.servers.rest.fields import Fields, StrangeShapeError, object_or_empty
 from remit.servers.rest.requests import Asked, Query, Reply, path_of
 
 _KEPT_BACK: Final = 5.0
@@ -109,6 +109,7 @@ class Repository:
         self,
         change: Callable[[], Awaitable[Reply]],
         look: Callable[[], Awaitable[Fields | None]],
+        is_made: Callable[[Fields], bool],
         *,
         after_refusal: bool = False,
     ) -> Made:
@@ -117,19 +118,20 @@ class Repository:
         Args:
             change: Asks for it.
             look: Returns what the change makes, when it is there.
+            is_made: Whether an answer tells of what was made.
             after_refusal: Look too when GitHub refused, since it may be there from before.
 
         Raises:
             RestFault: It was not made, or it cannot be seen.
         """
         try:
-            return Made(fields=fields_of((await change()).data), how="answered")
+            return Made(fields=await self._answered(change, is_made), how="answered")
         except RestFault as fault:
             if not (fault.is_outcome_unknown or (after_refusal and fault.status in _REFUSALS)):
                 raise
             try:
                 found = await look()
-            except RestFault:
+            except (RestFault, StrangeShapeError):
                 raise fault from None
             if found is not None:
                 how = "lost" if fault.is_outcome_unknown else "refused"
@@ -137,6 +139,18 @@ class Repository:
             if fault.is_outcome_unknown:
                 fault.problem += " (when looked at right after, it was not there)"
             raise
+
+    async def _answered(
+        self, change: Callable[[], Awaitable[Reply]], is_made: Callable[[Fields], bool]
+    ) -> Fields:
+        reply = await change()
+        fields = object_or_empty(reply.data)
+        if not is_made(fields):
+            service = self.client.service
+            raise RestFault(
+                service=service.name, problem=service.strange, status=reply.status, reads=False
+            )
+        return fields
 
     def _path(self, *segments: str | int) -> str:
         try:

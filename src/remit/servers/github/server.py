@@ -109,11 +109,11 @@ def open_server(args: Sequence[str], environ: Mapping[str, str], folder: Path) -
     parser.add_argument("--read-only", action="store_true")
     read_only: bool = parser.read(args).read_only
     try:
-        service = _service(environ)
+        client = RestClient(_service(environ))
         repository = _repository(environ.get("GITHUB_REPOSITORY", "").strip())
     except ValueError as error:
         raise ValueError(f"github server: {error}") from error
-    return GitHubServer(RestClient(service), repository=repository, read_only=read_only)
+    return GitHubServer(client, repository=repository, read_only=read_only)
 
 
 def _service(environ: Mapping[str, str]) -> Service:

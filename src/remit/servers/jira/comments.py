@@ -1,11 +1,11 @@
 """add_comment, and the comment that may come with a change of status."""
 
 from remit.servers.arguments import Arguments
-from remit.servers.jira.notes import Notes
 from remit.servers.jira.once import EARLIER, LOST, Mark, make_once
 from remit.servers.jira.shown import comment_of
 from remit.servers.jira.site import Jira
-from remit.servers.rest.fields import Fields, text
+from remit.servers.notes import Notes
+from remit.servers.rest.fields import Fields
 
 
 async def add_comment(jira: Jira, arguments: Arguments) -> dict[str, object]:
@@ -33,6 +33,7 @@ async def post_comment(
 
     Raises:
         RestFault: Jira does not take it, or it is not known whether it did.
+        ToolError: It is not known whether Jira took it.
     """
     mark, body = Mark(own), await jira.write(words)
     there = await mark.find_comment(jira, key, body) if own else None
@@ -44,7 +45,8 @@ async def post_comment(
         jira,
         lambda: jira.send("POST", "issue", key, "comment", body=sent),
         lambda: mark.find_comment(jira, key, body),
+        "id",
     )
     if how == "lost":
         notes.add(LOST)
-    return {"id": text(made, "id"), **made}, True
+    return made, True

@@ -16,11 +16,19 @@ from remit.servers.errors import ToolError
 from remit.servers.jira.jql import quoted
 from remit.servers.jira.site import Jira
 from remit.servers.rest.faults import RestFault
-from remit.servers.rest.fields import Fields, find_text, inner, listed, text
+from remit.servers.rest.fields import (
+    Fields,
+    StrangeShapeError,
+    find_text,
+    inner,
+    listed,
+    text,
+)
 
 EARLIER: Final = "made by an earlier call with the same idempotency_key, left as it is"
 LOST: Final = "the connection broke before Jira's answer came, but it is there now"
 
+_UNKNOWN: Final = "whether it was done is unknown, so look before you try again"
 _PROPERTY: Final = "remit.request"
 _MOST_LOOKED_AT: Final = 50
 _MOST_ASKED: Final = 10
@@ -51,6 +59,9 @@ class Mark:
         Raises:
             RestFault: Jira does not say.
         """
+        known = jira.made_lately.find(self._request(project, summary))
+        if known is not None:
+            return {"key": known}
         query = f"project = {quoted(project)} AND created >= -7d ORDER BY created DESC"
         path = ("search", "jql") if jira.is_cloud else ("search",)
         asked = {"jql": query, "maxResults": _MOST_LOOKED_AT, "fields": "summary"}
@@ -60,6 +71,10 @@ class Mark:
             if await self._is_on(jira, "issue", text(issue, "key")):
                 return issue
         return None
+
+    def note_ticket(self, jira: Jira, project: str, summary: str, key: str) -> None:
+        """Remember the ticket that was made, as long as Jira's search may not find it."""
+        jira.made_lately.add(self._request(project, summary), key)
 
     async def find_comment(self, jira: Jira, key: str, body: object) -> Fields | None:
         """Return the comment that has this mark, of the newest with that body.
@@ -78,6 +93,9 @@ class Mark:
                     return comment
         return None
 
+    def _request(self, project: str, summary: str) -> tuple[str, ...]:
+        return (self._value, project, *summary.split())
+
     async def _is_on(self, jira: Jira, kind: str, identity: str) -> bool:
         try:
             found = await jira.get(kind, identity, "properties", _PROPERTY)
@@ -92,16 +110,21 @@ async def make_once(
     jira: Jira,
     make: Callable[[], Awaitable[Fields]],
     find: Callable[[], Awaitable[Fields | None]],
+    name: Literal["id", "key"],
 ) -> tuple[Fields, Literal["made", "lost"]]:
-    """Make something, and look whether it is there when the answer does not come.
+    """Make something, and look whether it is there when no answer comes that gives its *name*.
 
     Raises:
         RestFault: It was not made, or it is not known whether it was.
+        ToolError: It is not known whether it was made.
     """
-    fault: Exception = ToolError("Jira did not answer in time; whether it was done is unknown")
+    fault: Exception = ToolError(f"Jira did not answer in time; {_UNKNOWN}")
     try:
         with anyio.move_on_after(_WRITE):
-            return await make(), "made"
+            made = await make()
+            if text(made, name):
+                return made, "made"
+            fault = ToolError(f"Jira did not say what it made; {_UNKNOWN}")
     except RestFault as lost:
         if not lost.is_outcome_unknown:
             raise
@@ -118,7 +141,7 @@ async def _look(jira: Jira, find: Callable[[], Awaitable[Fields | None]]) -> Fie
             await anyio.sleep(jira.pause)
         try:
             there = await find()
-        except RestFault:
+        except (RestFault, StrangeShapeError, ToolError):
             return None  # that it is unknown remains true
         if there is not None:
             return there

@@ -35,12 +35,12 @@ async def find_person(jira: Jira, who: str) -> str:
     """
     wanted = who.strip()
     if wanted.casefold() in ME:
-        return text(await jira.get("myself"), jira.person_key)
+        return _identity(jira, await jira.get("myself"))
     found = await _search(jira, wanted)
     people = [user for user in found if user.get("active") is not False]
     exact = [user for user in people if _is_called(user, wanted)]
     if len(exact) == 1 or (not exact and len(people) == 1 and _may_be(people[0], wanted)):
-        return text((exact or people)[0], jira.person_key)
+        return _identity(jira, (exact or people)[0])
     if exact or people:
         raise ToolError(
             f"{who!r} may be any of: {_named(jira, exact or people)}; give the e-mail address or id"
@@ -52,6 +52,13 @@ async def find_person(jira: Jira, who: str) -> str:
         f"Jira knows nobody called {who!r}; give an e-mail address, a full name or"
         f" {'an account id' if jira.is_cloud else 'a user name'}"
     )
+
+
+def _identity(jira: Jira, user: Fields) -> str:
+    identity = text(user, jira.person_key)
+    if not identity:  # which some Jiras take for nobody
+        raise ToolError(f"Jira does not say the {jira.person_key} of {_named(jira, [user])}")
+    return identity
 
 
 async def _search(jira: Jira, wanted: str) -> list[Fields]:

@@ -1,7 +1,7 @@
 """The Jira server as an object: the same in the gateway's process and alone on stdio."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from http import HTTPStatus
 from pathlib import Path
 from typing import Final
@@ -11,6 +11,7 @@ from remit.servers.command_line import ServerArguments
 from remit.servers.errors import ToolError
 from remit.servers.jira.site import Deployment, Jira
 from remit.servers.jira.tools import TOOLS
+from remit.servers.jira.turns import Turns
 from remit.servers.rest.client import RestClient
 from remit.servers.rest.credentials import Credential
 from remit.servers.rest.faults import RestFault
@@ -52,20 +53,26 @@ class JiraServer(ToolServer[Jira]):
             after_limit="whether a change was made is unknown, so look before you try again",
         )
         self._jira = jira
+        self._turns = Turns(time_limit / 2)
 
     async def aclose(self) -> None:
         """Close the connections to Jira."""
         await self._jira.aclose()
 
     @asynccontextmanager
-    async def _open(self, _tool: Tool[Jira], arguments: Arguments) -> AsyncGenerator[Jira]:
-        try:
-            await self._jira.prepare()
-            yield self._jira
-        except RestFault as fault:
-            raise _complaint(fault, arguments.text("ticket_key")) from fault
-        except StrangeShapeError as error:
-            raise ToolError(self._jira.service.strange) from error
+    async def _open(self, tool: Tool[Jira], arguments: Arguments) -> AsyncGenerator[Jira]:
+        key = arguments.text("ticket_key")
+        name = key.upper() or arguments.text("idempotency_key")
+        async with AsyncExitStack() as stack:
+            if name and not tool.hints.read_only:
+                await stack.enter_async_context(self._turns.turn(name))
+            try:
+                await self._jira.prepare()
+                yield self._jira
+            except RestFault as fault:
+                raise _complaint(fault, key) from fault
+            except StrangeShapeError as error:
+                raise ToolError(self._jira.service.strange) from error
 
 
 def _complaint(fault: RestFault, key: str) -> ToolError:

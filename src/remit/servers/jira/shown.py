@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from remit.servers.jira.fields import EPIC_LINK, SPRINT
-from remit.servers.jira.notes import Notes
 from remit.servers.jira.site import Jira
+from remit.servers.notes import Notes
 from remit.servers.rest.fields import Fields, find_number, find_text, inner, listed, text, texts
 
 BRIEF_FIELDS: Final = "summary,status,issuetype,priority,assignee,labels,updated"
@@ -14,6 +14,7 @@ BRIEF_FIELDS: Final = "summary,status,issuetype,priority,assignee,labels,updated
 
 LONGEST_DESCRIPTION: Final = 10_000
 LONGEST_COMMENT: Final = 3_000
+_MORE: Final = "get_ticket with a greater max_chars gives more"
 MOST_COMMENTS: Final = 20
 MOST_LISTED: Final = 50
 """Subtasks, links and attachments of one ticket."""
@@ -57,7 +58,9 @@ async def detailed(jira: Jira, key: str, notes: Notes) -> dict[str, object]:
     description = await jira.read(fields.get("description"))
     return {
         **brief(jira, issue),
-        "description": notes.cut(description, LONGEST_DESCRIPTION, "the description"),
+        "description": notes.cut(
+            description, "the description", longest=LONGEST_DESCRIPTION, more=_MORE
+        ),
         "reporter": jira.person(inner(fields, "reporter")),
         "created": find_text(fields, "created"),
         "resolution": find_text(fields, "resolution", "name"),
@@ -80,7 +83,9 @@ async def comment_of(jira: Jira, comment: Fields, notes: Notes) -> dict[str, obj
         "id": text(comment, "id"),
         "author": jira.person(inner(comment, "author")),
         "created": find_text(comment, "created"),
-        "body": notes.cut(words, LONGEST_COMMENT, f"comment {text(comment, 'id')}"),
+        "body": notes.cut(
+            words, f"comment {text(comment, 'id')}", longest=LONGEST_COMMENT, more=_MORE
+        ),
     }
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from typing import Final, Literal
+from urllib.parse import quote
 
 import anyio
 from anyio import to_thread
@@ -10,8 +11,9 @@ from remit.servers.errors import ToolError
 from remit.servers.jira.adf.from_markdown import document
 from remit.servers.jira.adf.to_markdown import markdown
 from remit.servers.jira.fields import Field, FieldTable
+from remit.servers.jira.turns import MadeLately
 from remit.servers.rest.client import RestClient
-from remit.servers.rest.fields import Fields, fields_of, find_text, items_of, text
+from remit.servers.rest.fields import Fields, fields_of, find_text, items_of, object_or_empty, text
 from remit.servers.rest.requests import Asked, Query, path_of
 
 Deployment = Literal["cloud", "datacenter"]
@@ -35,6 +37,7 @@ class Jira:
         self, client: RestClient, deployment: Deployment | None = None, *, pause: float = 1.0
     ) -> None:
         self.pause = pause
+        self.made_lately = MadeLately()
         self.service = client.service
         self._client = client
         self._deployment = deployment
@@ -73,7 +76,7 @@ class Jira:
 
     def url(self, key: str) -> str:
         """Return the page of a ticket, where people find it; the API may be reached elsewhere."""
-        return self._pages.rstrip("/") + path_of("browse", key)
+        return f"{self._pages.rstrip('/')}/browse/{quote(key, safe='')}"
 
     async def get(self, *path: str | int, query: Query | None = None) -> Fields:
         """Read one thing.
@@ -102,7 +105,7 @@ class Jira:
     async def send(
         self, method: str, *path: str | int, body: object, idempotent: bool = False
     ) -> Fields:
-        """Change something and return what Jira answers, empty when that is nothing.
+        """Change something and return what Jira answers, empty when that is no object.
 
         Args:
             method: Of HTTP.
@@ -115,7 +118,8 @@ class Jira:
         """
         asked = Asked(method=method, path=self._path(path), body=body, idempotent=idempotent)
         data = (await self._client.ask(asked)).data
-        return {} if data is None else fields_of(data)
+        # It is done: whatever was said about it is no reason to call it a failure.
+        return object_or_empty(data)
 
     async def write(self, words: str) -> object:
         """Return a text as this Jira takes it: a document, or wiki markup as it is."""

@@ -6,9 +6,9 @@ from typing import Final
 
 from remit.servers.arguments import Arguments
 from remit.servers.errors import ToolError
-from remit.servers.jira.notes import Notes
 from remit.servers.jira.shown import BRIEF_FIELDS, brief
 from remit.servers.jira.site import Jira
+from remit.servers.notes import Notes
 from remit.servers.rest.fields import Fields, find_number, find_text, inner, listed, text
 
 _PAGE: Final = 50

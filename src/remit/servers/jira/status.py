@@ -7,8 +7,8 @@ from typing import Final
 from remit.servers.arguments import Arguments
 from remit.servers.errors import ToolError
 from remit.servers.jira.comments import post_comment
-from remit.servers.jira.notes import Notes
 from remit.servers.jira.site import Jira
+from remit.servers.notes import Notes
 from remit.servers.rest.faults import RestFault
 from remit.servers.rest.fields import Fields, find_text, inner, listed, text
 
@@ -24,12 +24,13 @@ async def change_status(jira: Jira, arguments: Arguments) -> dict[str, object]:
     """
     key, wanted, notes = arguments.text("ticket_key"), arguments.text("status"), Notes()
     before = await _state(jira, key)
+    # A workflow may have a way from a status to itself; to go it would be a second change.
+    if _same(text(before, "status", "name"), wanted):
+        notes.add(f"it was {wanted} already")
+        return await _result(jira, arguments, before, notes)
     transitions = await _transitions(jira, key)
     transition = _find(transitions, wanted)
     if transition is None:
-        if _same(text(before, "status", "name"), wanted):
-            notes.add(f"it was {wanted} already")
-            return await _result(jira, arguments, before, notes)
         raise ToolError(_impossible(key, text(before, "status", "name"), wanted, transitions))
     said = await _move(jira, arguments, transition, notes)
     return await _result(jira, arguments, before, notes, said=said)
@@ -75,7 +76,7 @@ async def _result(
         try:
             made, _ = await post_comment(jira, key, comment, notes)
             identity = text(made, "id")
-        except RestFault as fault:  # what was done is done
+        except (RestFault, ToolError) as fault:  # what was done is done
             notes.add(f"the comment was not added: {fault}")
     now = await _state(jira, key)
     previous, status = text(before, "status", "name"), text(now, "status", "name")

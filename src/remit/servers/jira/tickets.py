@@ -6,12 +6,12 @@ from typing import Final
 from remit.servers.arguments import Arguments
 from remit.servers.errors import ToolError
 from remit.servers.jira.fields import EPIC_LINK
-from remit.servers.jira.notes import Notes
 from remit.servers.jira.once import EARLIER, LOST, Mark, make_once
 from remit.servers.jira.people import find_person, reference
 from remit.servers.jira.shown import detailed, newest_comments
 from remit.servers.jira.site import Jira
 from remit.servers.jira.values import field_values
+from remit.servers.notes import Notes
 from remit.servers.rest.faults import RestFault
 from remit.servers.rest.fields import Fields, inner, listed, text
 
@@ -45,11 +45,14 @@ async def create_ticket(jira: Jira, arguments: Arguments) -> dict[str, object]:
             jira,
             lambda: jira.send("POST", "issue", body=body),
             lambda: mark.find_ticket(jira, project, summary),
+            "key",
         )
     except RestFault as fault:
         raise await _explained(jira, fault, project) from fault
     if how == "lost":
         notes.add(LOST)
+    if key:
+        mark.note_ticket(jira, project, summary, text(made, "key"))
     return _made(jira, made, notes, created=True)
 
 

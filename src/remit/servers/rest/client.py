@@ -207,7 +207,7 @@ class RestClient:
     def _note_limits(self, asked: Asked, answer: Answer) -> None:
         wait = wait_announced(answer.headers, self._clock())
         if wait is None and answer.status >= HTTPStatus.BAD_REQUEST:
-            wait = wait_asked(answer.status, answer.headers, _said(answer), self._clock())
+            wait = wait_asked(answer.status, answer.headers, self._said(answer), self._clock())
         if wait:
             self._gates.close(asked.bucket, wait)
 
@@ -234,7 +234,7 @@ class RestClient:
             size = self.service.most_bytes
             raise self._fault(asked, f"{name}'s answer is over {size} bytes; ask for less", answer)
         try:
-            data = _decoded(body) if body.strip() else None
+            data = self._decoded(body) if body.strip() else None
         except (ValueError, RecursionError) as error:
             what = "a web page" if "html" in answer.headers.get("content-type", "") else "no JSON"
             problem = (
@@ -245,7 +245,7 @@ class RestClient:
         return Reply(status=answer.status, headers=answer.headers, data=data)
 
     def _fault(self, asked: Asked, problem: str, answer: Answer) -> RestFault:
-        said = _said(answer)
+        said = self._said(answer)
         limited = is_limit(answer.status, answer.headers, said)
         return RestFault(
             service=self.service.name,
@@ -259,26 +259,25 @@ class RestClient:
             retry_after=wait_asked(answer.status, answer.headers, said, self._clock()),
         )
 
+    def _said(self, answer: Answer) -> str:
+        try:
+            return said_in(self._decoded(answer.body))
+        except (ValueError, RecursionError):
+            return said_on(answer.body.decode(errors="replace"))
 
-def _said(answer: Answer) -> str:
-    try:
-        return said_in(_decoded(answer.body))
-    except (ValueError, RecursionError):
-        return said_on(answer.body.decode(errors="replace"))
+    def _decoded(self, body: bytes) -> object:
+        """Decode JSON; half a surrogate pair, which no text on the wire can hold, becomes `?`.
 
-
-def _decoded(body: bytes) -> object:
-    """Decode JSON; half a surrogate pair, which no text on the wire can hold, becomes `?`.
-
-    Raises:
-        ValueError: It is none.
-        RecursionError: It is nested too deeply.
-    """
-    data: object = json.loads(body)
-    if b"\\u" not in body:
-        return data
-    text = json.dumps(data, ensure_ascii=False)
-    return json.loads(text.encode(errors="replace"))
+        Raises:
+            ValueError: It is none.
+            RecursionError: It is nested too deeply.
+        """
+        data: object = json.loads(body)
+        if b"\\" not in body:
+            return data
+        # A secret that was spelled with escapes shows only now.
+        text = self.service.credential.masked(json.dumps(data, ensure_ascii=False))
+        return json.loads(text.encode(errors="replace"))
 
 
 def _reason(status: int) -> str:

@@ -1,6 +1,7 @@
 """What a service knows its client by: sent in one header, shown nowhere."""
 
 import base64
+import json
 from typing import Final, Self
 
 _SHORTEST: Final = 6
@@ -24,9 +25,9 @@ class Credential:
         if not (header.isascii() and header.isprintable()):
             raise ValueError("has characters that no HTTP header can hold; is it cut or pasted?")
         self._header = header
-        self._secrets = tuple(
-            sorted((one for one in secrets if len(one) >= _SHORTEST), key=len, reverse=True)
-        )
+        hidden = {one for one in secrets if len(one) >= _SHORTEST}
+        hidden |= {json.dumps(one)[1:-1] for one in hidden}  # as JSON has it
+        self._secrets = tuple(sorted(hidden, key=len, reverse=True))
 
     @classmethod
     def bearer(cls, token: str) -> Self:

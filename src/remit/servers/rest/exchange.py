@@ -71,18 +71,27 @@ class HttpExchange:
         service: Whose API it is, for messages.
         encrypted: Whether it is reached by https; to load whom to trust takes a while.
         connect: Seconds to reach it.
+
+    Raises:
+        ValueError: The proxy or the certificates that the environment names are none.
     """
 
     def __init__(self, service: str, *, encrypted: bool, connect: float = 5.0) -> None:
         self._service = service
-        self._http = httpx2.AsyncClient(
-            # Without encryption there is nobody to trust, nor is anybody trusted.
-            verify=True if encrypted else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
-            follow_redirects=False,
-            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
-            timeout=httpx2.Timeout(None, connect=connect, pool=connect),
-            limits=httpx2.Limits(max_connections=20, max_keepalive_connections=5),
-        )
+        try:
+            self._http = httpx2.AsyncClient(
+                # Without encryption there is nobody to trust, nor is anybody trusted.
+                verify=True if encrypted else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
+                follow_redirects=False,
+                cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+                timeout=httpx2.Timeout(None, connect=connect, pool=connect),
+                limits=httpx2.Limits(max_connections=20, max_keepalive_connections=5),
+            )
+        except OSError as error:
+            raise ValueError(f"SSL_CERT_FILE or SSL_CERT_DIR: {error.strerror}") from error
+        except (ValueError, ImportError, httpx2.InvalidURL) as error:
+            # Not what httpx2 says, which may hold the proxy's password.
+            raise ValueError("HTTP_PROXY, HTTPS_PROXY or ALL_PROXY names no proxy") from error
 
     async def __call__(self, sending: Sending, /) -> Answer:
         """Return the answer, whatever its status.

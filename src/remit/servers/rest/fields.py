@@ -21,6 +21,11 @@ def fields_of(data: object) -> Fields:
     return cast("Fields", data)
 
 
+def object_or_empty(data: object) -> Fields:
+    """Return an object of the answer, empty when it is none."""
+    return cast("Fields", data) if isinstance(data, dict) else {}
+
+
 def items_of(data: object) -> list[Fields]:
     """Return a list of objects.
 

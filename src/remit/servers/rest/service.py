@@ -63,6 +63,8 @@ def parts_of(url: str) -> SplitResult | None:
     """Return the parts of an address; None when it is none."""
     try:
         httpx2.URL(url)
-        return urlsplit(url)
+        parts = urlsplit(url)
+        _ = parts.port  # raises when it is out of range
     except (ValueError, httpx2.InvalidURL):
         return None
+    return parts

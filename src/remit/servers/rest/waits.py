@@ -9,6 +9,9 @@ from typing import Final
 SECONDARY_WAIT: Final = 60.0
 """Seconds to wait when a secondary limit was met and nothing else was said (GitHub's advice)."""
 
+LONGEST_WAIT: Final = 3600.0
+"""Seconds after which a service is asked again, whatever it said: no limit counts for longer."""
+
 _FORBIDDEN, _TOO_MANY, _UNAVAILABLE = 403, 429, 503
 _LIMIT_WORDS: Final = ("rate limit", "abuse detection")
 
@@ -72,7 +75,9 @@ class Gates:
 
     def close(self, bucket: str, seconds: float) -> None:
         """Let no request of *bucket* through for that long."""
-        self._closed[bucket] = max(self._closed.get(bucket, 0.0), self._clock() + seconds)
+        self._closed[bucket] = max(
+            self._closed.get(bucket, 0.0), self._clock() + min(seconds, LONGEST_WAIT)
+        )
 
     def wait(self, bucket: str) -> float:
         """Return the seconds until a request may be made, 0 when it may now."""
@@ -102,7 +107,7 @@ def _moment(value: str) -> float | None:
     for read in (parsedate_to_datetime, datetime.fromisoformat):
         try:
             moment = read(value.strip())
-        except ValueError:
+            return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+        except (ValueError, OverflowError):
             continue
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     return None

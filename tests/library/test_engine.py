@@ -1,0 +1,114 @@
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from remit.errors import BadCall, CallDenied, DeclarationError
+from remit.library.engine import Engine, open_engine
+from remit.settings import Settings
+from remit.testing.gateway import fixture_entry
+from remit.testing.upstream import executed
+
+ROLES = {
+    "reader": {"mcp_servers": ["store"], "tools": {"store": ["read"]}},
+    "keeper": {"allow": ["store/*"]},
+}
+
+
+@asynccontextmanager
+async def engine_of(folder: Path, servers: dict[str, Any]) -> AsyncGenerator[Engine]:
+    document = {"mcp_servers": servers, "roles": ROLES}
+    async with open_engine(Settings(config=folder / "remit.yaml"), document) as engine:
+        yield engine
+
+
+def store(folder: Path) -> dict[str, Any]:
+    return {"store": fixture_entry(["read", "write"], folder / "ran.jsonl")}
+
+
+async def test_no_server_runs_before_it_is_asked_for(tmp_path: Path) -> None:
+    async with engine_of(tmp_path, store(tmp_path)) as engine:
+        assert engine.offered("keeper") == []
+        with pytest.raises(CallDenied):
+            await engine.call("reader", "store", "write", {})
+        assert not (tmp_path / "ran.jsonl.log").exists()
+
+        await engine.call("reader", "store", "read", {"of": "shelf"})
+
+        assert [tool.name for tool in engine.offered("keeper")] == ["read", "write"]
+        assert [tool["name"] for tool in engine.tools("reader", "store")] == ["read"]
+    assert len(executed(tmp_path / "ran.jsonl")) == 1
+
+
+async def test_a_server_that_is_connected_again_in_the_same_way_goes_on(tmp_path: Path) -> None:
+    servers = store(tmp_path)
+    async with engine_of(tmp_path, servers) as engine:
+        for _ in range(2):
+            assert await engine.connect(servers) == {}
+            await engine.call("reader", "store", "read", {})
+
+    assert len({one.pid for one in executed(tmp_path / "ran.jsonl")}) == 1
+
+
+async def test_a_server_that_is_connected_in_another_way_begins_anew(tmp_path: Path) -> None:
+    async with engine_of(tmp_path, store(tmp_path)) as engine:
+        await engine.call("reader", "store", "read", {})
+        other = {"store": fixture_entry(["read", "more"], tmp_path / "other.jsonl")}
+        assert await engine.connect(other) == {}
+
+        assert [tool.name for tool in engine.offered("keeper")] == ["more", "read"]
+
+
+async def test_why_a_server_cannot_be_used_is_told(tmp_path: Path) -> None:
+    servers = {
+        "lost": {"command": "no-such-program-of-remit"},
+        "mail": {"builtin": "mail"},
+        "off": {"command": "cat", "enabled": False},
+    }
+    async with engine_of(tmp_path, {}) as engine:
+        failures = await engine.connect(servers)
+
+    assert sorted(failures) == sorted(servers)
+    assert "no-such-program-of-remit" in failures["lost"]
+    assert failures["mail"] == "is not in this release"
+
+
+async def test_a_wrong_entry_changes_nothing(tmp_path: Path) -> None:
+    servers = store(tmp_path)
+    async with engine_of(tmp_path, servers) as engine:
+        await engine.connect(servers)
+        with pytest.raises(DeclarationError, match="comand"):
+            await engine.connect({"other": {"comand": "cat"}})
+
+        assert not (await engine.call("reader", "store", "read", {})).get("isError")
+
+
+async def test_a_role_that_is_opened_a_server_has_that_one_alone(tmp_path: Path) -> None:
+    servers = store(tmp_path)
+    async with engine_of(tmp_path, servers | {"lost": {"command": "cat"}}) as engine:
+        engine.open_to("program", "store")
+        engine.open_to("program", "store")
+
+        await engine.call("program", "store", "write", {})
+        with pytest.raises(CallDenied):
+            await engine.call("program", "lost", "read", {})
+        with pytest.raises(CallDenied):
+            await engine.call("reader", "store", "write", {})
+
+
+async def test_arguments_that_are_no_json_reach_nobody(tmp_path: Path) -> None:
+    async with engine_of(tmp_path, store(tmp_path)) as engine:
+        with pytest.raises(BadCall, match="JSON"):
+            await engine.call("reader", "store", "read", {"n": float("inf")})
+
+    assert executed(tmp_path / "ran.jsonl") == []
+
+
+async def test_rules_that_are_wrong_open_nothing(tmp_path: Path) -> None:
+    with pytest.raises(DeclarationError, match="allow"):
+        async with open_engine(
+            Settings(config=tmp_path / "remit.yaml"), {"roles": {"reader": {"allow": ["*"]}}}
+        ):
+            pass
