@@ -23,11 +23,6 @@ class Owned:
         # the owner is the object that holds this, and `end` waits.
         self._task = asyncio.get_running_loop().create_task(self._run(work))
 
-    @property
-    def is_over(self) -> bool:
-        """Whether the work is done."""
-        return self._task.done()
-
     async def end(self) -> None:
         """Cancel the work and wait until it has cleaned up; cannot be cancelled itself."""
         self._scope.cancel()
