@@ -318,7 +318,9 @@ def test_ac20_the_criteria_have_tests_that_cover_the_module(tmp_path: Path) -> N
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and "_ac" in node.name
     ]
     files = ("bridge", "client", "config", "connection", "owned", "parameters")
-    environ = {key: value for key, value in os.environ.items() if not key.startswith("COV")}
+    environ = {
+        key: value for key, value in os.environ.items() if not key.startswith(("COV", "PYTEST"))
+    }
     environ["COVERAGE_FILE"] = str(tmp_path / "coverage")
     run = [sys.executable, "-m", "coverage"]
     include = ",".join(f"*/remit/library/{file}.py" for file in files)

@@ -16,6 +16,7 @@ from remit.library.config import (
     MCPServerConfig,
     get_default_mcp_config,
 )
+from remit.library.server_entries import usable_entry
 from remit.testing.gateway import environment
 
 
@@ -37,6 +38,47 @@ def test_an_unknown_field_is_an_error() -> None:
         MCPServerConfig.model_validate({"name": "test", "command": "uvx", "comand": "x"})
     with pytest.raises(ValidationError, match="timeout"):
         MCPConfig.from_dict({"timeout": 5})
+
+
+def test_the_fields_and_spellings_of_the_other_design_document_are_taken() -> None:
+    """S4.6, S4.7 and R19: what it leaves out is None there."""
+    far = {
+        "name": "far",
+        "transport": "HTTP",
+        "endpoint": "http://127.0.0.1:9/mcp",
+        "headersFromEnv": {"X-Key": "KEY"},
+        "bearerTokenEnvVar": "TOKEN",
+        "defaultAccess": "Deny",
+        "command": None,
+        "args": None,
+        "envPassthrough": None,
+        "cwd": None,
+    }
+
+    config = MCPServerConfig.model_validate(far)
+
+    assert (config.transport, config.url) == ("http", "http://127.0.0.1:9/mcp")
+    assert config.headers_from_env == {"X-Key": "KEY"}
+    assert (config.bearer_token_env_var, config.default_access) == ("TOKEN", "deny")
+    assert (config.command, config.args, config.env_passthrough, config.cwd) == ("", [], [], "")
+
+
+@pytest.mark.parametrize("wrong", [{"transport": 3}, {"default_access": "maybe"}], ids=str)
+def test_a_word_that_is_none_of_those_known_is_an_error(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        MCPServerConfig.model_validate({"name": "test", "command": "cmd", **wrong})
+    with pytest.raises(ValidationError):
+        MCPServerConfig.model_validate("test")
+
+
+def test_an_entry_is_one_for_the_manager_of_servers_too() -> None:
+    given = MCPServerConfig(name="own", command="cmd", env={"A": "${A}"}, env_passthrough=["B"])
+
+    entry = usable_entry("own", given, {})
+
+    assert (entry["command"], entry["env"]) == ("cmd", {"A": "${A}"})
+    assert entry["env_passthrough"] == ["B"]
+    assert "env_inherit" not in entry  # so that its child has a minimal environment (R21)
 
 
 def test_two_servers_share_no_default() -> None:

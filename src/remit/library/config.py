@@ -4,7 +4,8 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, Self
+from types import MappingProxyType
+from typing import Annotated, Any, Final, Literal, Self, cast
 
 import structlog
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -18,6 +19,17 @@ _WHOLE_VALUE = re.compile(r"\$\{([^}]+)\}")
 _REACHED_BY: Final = {"stdio": "command", "http": "url", "sse": "url", "builtin": "builtin"}
 """The field without which a server of that transport cannot be reached (S4.9)."""
 
+_SPELLED_OTHERWISE: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "envPassthrough": "env_passthrough",
+        "headersFromEnv": "headers_from_env",
+        "bearerTokenEnvVar": "bearer_token_env_var",
+        "defaultAccess": "default_access",
+        "endpoint": "url",
+    }
+)
+_WORDS: Final = ("transport", "default_access", "defaultAccess")
+
 
 class MCPServerConfig(BaseModel):
     """How one server is reached; the fields of the gateway's entry of the same names.
@@ -25,7 +37,8 @@ class MCPServerConfig(BaseModel):
     Attributes:
         env: The child's variables; a value that is wholly `${NAME}` is that variable of ours.
         env_inherit: `all` lets a child have our environment, but for remit's own secrets;
-            `minimal` only PATH, HOME and their like (R21).
+            `minimal` only PATH, HOME and their like. None is `all` for `MCPConnection`, and
+            `minimal` wherever the gateway's engine starts the server (R21).
         builtin: The name of a server that remit brings along, for `transport: builtin`.
         allow_unclaimed: Start a command even if nobody has claimed its package's name (R30).
     """
@@ -41,7 +54,7 @@ class MCPServerConfig(BaseModel):
     transport: Literal["stdio", "http", "sse", "builtin"] = "stdio"
     cwd: str = ""
     env_passthrough: list[str] = Field(default_factory=list)
-    env_inherit: Literal["all", "minimal"] = "all"
+    env_inherit: Literal["all", "minimal"] | None = None
     url: str = ""
     headers: dict[str, str] = Field(default_factory=dict)
     headers_from_env: dict[str, str] = Field(default_factory=dict)
@@ -49,6 +62,19 @@ class MCPServerConfig(BaseModel):
     builtin: str = ""
     default_access: Literal["allow", "deny"] = "allow"
     allow_unclaimed: bool = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _in_our_words(cls, data: object) -> object:
+        """Take None for what is not said, camelCase, and words in any letter case (S4.7)."""
+        if not isinstance(data, Mapping):
+            return data
+        said = cast("Mapping[str, object]", data)
+        return {
+            _SPELLED_OTHERWISE.get(key, key): _lower(value) if key in _WORDS else value
+            for key, value in said.items()
+            if value is not None
+        }
 
     @model_validator(mode="after")
     def _is_reachable(self) -> Self:
@@ -78,7 +104,7 @@ class MCPServerConfig(BaseModel):
             args=tuple(self.args),
             env=dict(self.env),
             env_passthrough=tuple(self.env_passthrough),
-            env_inherit=self.env_inherit,
+            env_inherit=self.env_inherit or "all",
             cwd=self.cwd,
             url=self.url,
             headers=dict(self.headers),
@@ -134,6 +160,10 @@ class MCPConfig(BaseModel):
         servers: Mapping[str, Mapping[str, Any]] = data.get("servers") or {}
         named = {name: {**entry, "name": name} for name, entry in servers.items()}
         return cls.model_validate({**data, "servers": named})
+
+
+def _lower(value: object) -> object:
+    return value.lower() if isinstance(value, str) else value
 
 
 def sandbox() -> Path:
