@@ -16,6 +16,7 @@ from remit import AgentMCPService, MCPToolMapper
 from remit.errors import BadCall, LimitReached, UpstreamUnavailable
 from remit.library.connections import PROGRAM, EngineConnections, ToolSession
 from remit.settings import Settings
+from remit.testing.fleets import eventually
 from remit.testing.gateway import environment, fixture_entry, run_remit
 from remit.testing.upstream import executed
 
@@ -409,3 +410,30 @@ async def test_arguments_that_are_no_json_are_refused(mapping: Path, count_file:
                 await service.execute_tool("reader", "store", "read", arguments)
 
     assert executed(count_file) == []
+
+
+UNCLOSED = """
+import asyncio
+from remit import AgentMCPService
+
+service = AgentMCPService()
+asyncio.run(service.execute_tool("reader", "store", "read", {}))
+"""
+
+
+async def test_a_program_that_closes_nothing_leaves_no_process_behind(
+    mapping: Path, count_file: Path
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", UNCLOSED],
+        cwd=mapping.parent,
+        env=environment() | {"MCP_CONFIG_PATH": str(mapping)},
+        capture_output=True,
+        text=True,
+        timeout=90,
+        check=False,
+    )
+
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    (ran,) = executed(count_file)
+    await eventually(lambda: not Path(f"/proc/{ran.pid}").exists())
