@@ -1,3 +1,5 @@
+"""Tools of `MCPServerManager` in LangChain's own agent loop (S4.10, R31)."""
+
 import json
 import os
 import subprocess
@@ -13,6 +15,8 @@ from remit.testing.gateway import environment, fixture_entry
 from remit.testing.upstream import executed
 
 REPOSITORY = Path(__file__).parents[2]
+
+pytestmark = pytest.mark.timeout(420)  # the first one here installs LangChain
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +42,7 @@ def run(
         | given,
         capture_output=True,
         text=True,
-        timeout=90,
+        timeout=180,
         check=False,
     )
     assert done.returncode == 0, done.stderr
