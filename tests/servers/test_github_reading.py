@@ -244,14 +244,17 @@ async def test_a_pull_request_that_somebody_else_opens_in_between_is_returned() 
 
 
 async def test_a_branch_of_a_fork_is_looked_for_under_its_own_owner() -> None:
+    hers = {**PULL, "head": {"label": "grace:topic", "ref": "topic", "sha": "a" * 40}}
     script = answering(
         {
-            "GET /repos/ada/orders/pulls?state=open&head=grace%3Atopic": as_json([PULL]),
-            "GET /repos/ada/orders/pulls/7": as_json(PULL),
+            "GET /repos/ada/orders/pulls?state=open&head=grace%3Atopic": as_json([hers]),
+            "GET /repos/ada/orders/pulls/7": as_json(hers),
         }
     )
     async with open_world(script=script) as world:
-        await world.call("create_pull_request", title="t", head="grace:topic", base="main")
+        shown = await world.call("create_pull_request", title="t", head="grace:topic", base="main")
+
+    assert (shown["number"], shown["created"]) == (7, False)
 
 
 async def test_a_pull_request_with_conflicts_says_so_when_it_is_merged() -> None:
