@@ -121,7 +121,10 @@ async def open_gateway(
         open_warden() as warden,
         open_background() as tasks,
     ):
-        tenants = ServedTenants(installation, audit, allowances, tasks, around, warden=warden)
+        notices = Notices(installation.database)
+        tenants = ServedTenants(
+            installation, audit, allowances, tasks, around, warden=warden, notices=notices
+        )
         restarts = Restarts(Epochs(installation.database), tenants)
         await restarts.open()
         home = await tenants.open(installation.tenant, installation.policy)
@@ -141,13 +144,14 @@ async def open_gateway(
         tasks.start_soon(uses.keep_writing)
         tasks.start_soon(tokens.keep_fresh)
         if declared is None:
-            _start_keeping_up(tasks, gateway, everyone=everyone)
+            _start_keeping_up(tasks, gateway, notices, everyone=everyone)
         yield gateway
 
 
-def _start_keeping_up(tasks: TaskGroup, gateway: Gateway, *, everyone: bool) -> None:
+def _start_keeping_up(
+    tasks: TaskGroup, gateway: Gateway, notices: Notices, *, everyone: bool
+) -> None:
     database = gateway.installation.database
-    notices = Notices(database)
     tasks.start_soon(notices.listen)
     tasks.start_soon(_watch_epochs, Epochs(database), notices, gateway, everyone)
     if everyone:
