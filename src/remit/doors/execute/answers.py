@@ -33,8 +33,8 @@ from remit.errors import (
 from remit.model.calls import Call
 from remit.upstreams.wire import Malformed, json_bytes, members, value_of
 
-CODE: Final = "remit/code"
-"""In `_meta` of a result with `isError`: the code that the tool gives its failure (R22)."""
+ERROR: Final = "remit/error"
+"""In `_meta` of a result with `isError`: `{"code": …}`, which the tool gives its failure (R22)."""
 
 CODES: Final = frozenset(
     {
@@ -192,8 +192,8 @@ def _tool_error(parts: Mapping[str, bytes], request_id: str) -> Failure:
     try:
         meta = value_of(parts.get("_meta", b"{}"))
     except Malformed:
-        meta = {}
-    code = cast("dict[str, object]", meta).get(CODE) if isinstance(meta, dict) else None
+        meta = None
+    code = _held(_held(meta).get(ERROR)).get("code")
     details: dict[str, object] = {"requestId": request_id}
     structured = parts.get("structuredContent", _NULL)
     if structured != _NULL:
@@ -232,10 +232,14 @@ def _odd_blocks(content: bytes) -> list[tuple[object, str | None]]:
     blocks = cast("list[object]", found) if isinstance(found, list) else [None]
     read: list[tuple[object, str | None]] = []
     for block in blocks:
-        held = cast("dict[str, object]", block) if isinstance(block, dict) else {}
+        held = _held(block)
         text = held.get("text")
         read.append((held.get("type"), text if isinstance(text, str) else None))
     return read
+
+
+def _held(value: object) -> Mapping[str, object]:
+    return cast("dict[str, object]", value) if isinstance(value, dict) else {}
 
 
 def _spelled(moment: datetime) -> bytes:
