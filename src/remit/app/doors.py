@@ -97,13 +97,7 @@ def build_http_doors(gateway: Gateway, *, loopback: bool, place: Place | None = 
         refusals=refusals,
         siblings=place and place.folder,
     )
-    execute = ExecuteEndpoint(
-        doors=partial(_execute_door_of, gateway),
-        authenticate=gateway.authenticate,
-        guard=guard,
-        resources=resources,
-        refusals=refusals,
-    )
+    execute = _build_execute(gateway, guard=guard, resources=resources, refusals=refusals)
     collector = Collector(gateway, refusals, worker="1" if place is None else str(place.number))
     shared = place and SharedMeasures(collector.collect, place.folder, str(place.number))
 
@@ -145,6 +139,18 @@ def _door_of(gateway: Gateway, tenant: str) -> TenantDoor | None:
         uuid=served.tenant.uuid,
         door=build_door(gateway, served),
         mirrored=MirroredArguments(served.listing, served.directory, served.fleet),
+    )
+
+
+def _build_execute(
+    gateway: Gateway, *, guard: Guard, resources: ProtectedResources, refusals: Refusals
+) -> ExecuteEndpoint:
+    return ExecuteEndpoint(
+        doors=partial(_execute_door_of, gateway),
+        authenticate=gateway.authenticate,
+        guard=guard,
+        resources=resources,
+        refusals=refusals,
     )
 
 
