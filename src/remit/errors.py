@@ -72,12 +72,21 @@ class CallDenied(Refused):
         layer: The layer that denied (words of the contract), or empty.
         rule: The rule that denied, or empty.
         reason: One line for administrators, and for callers whose role explains denials.
+        is_of_agent: Whether it is the agent that the caller acts for who may not (R9).
     """
 
     def __init__(
-        self, reason: str, *, tool: str, server: str = "", layer: str = "", rule: str = ""
+        self,
+        reason: str,
+        *,
+        tool: str,
+        server: str = "",
+        layer: str = "",
+        rule: str = "",
+        is_of_agent: bool = False,
     ) -> None:
         super().__init__(reason)
+        self.is_of_agent = is_of_agent
         self.server = server
         self.tool = tool
         self.layer = layer
@@ -136,9 +145,11 @@ class UpstreamError(RemitError):
             unknown (R23).
         transient: Whether the same request may succeed soon.
         retry_after: Seconds that the server asks to wait before the next attempt, or None.
+        attempts: How often the request was made, where it was made at all.
     """
 
     code = "UPSTREAM_UNAVAILABLE"
+    attempts: int = 1
 
     def __init__(
         self,
