@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import UTC, datetime
 from functools import partial
 from types import MappingProxyType
@@ -140,7 +140,5 @@ async def _at(desk: Desk, _tool: Tool[Desk], _arguments: Arguments) -> AsyncGene
         raise ToolError(str(error), code=error.code) from error
 
 
-@asynccontextmanager
-async def _nobody(_tool: Tool[Desk], _arguments: Arguments) -> AsyncGenerator[Desk]:
-    raise ToolError("this server has to know who calls: it is reached through the gateway alone")
-    yield
+def _nobody(_tool: Tool[Desk], _arguments: Arguments) -> AbstractAsyncContextManager[Desk]:
+    raise ToolError("this server has to know who calls: it is reached through a gateway alone")
