@@ -121,10 +121,7 @@ async def open_gateway(
         open_warden() as warden,
         open_background() as tasks,
     ):
-        notices = Notices(installation.database)
-        tenants = ServedTenants(
-            installation, audit, allowances, tasks, around, warden=warden, notices=notices
-        )
+        tenants = ServedTenants(installation, audit, allowances, tasks, around, warden=warden)
         restarts = Restarts(Epochs(installation.database), tenants)
         await restarts.open()
         home = await tenants.open(installation.tenant, installation.policy)
@@ -144,14 +141,12 @@ async def open_gateway(
         tasks.start_soon(uses.keep_writing)
         tasks.start_soon(tokens.keep_fresh)
         if declared is None:
-            _start_keeping_up(tasks, gateway, notices, everyone=everyone)
+            _start_keeping_up(tasks, gateway, everyone=everyone)
         yield gateway
 
 
-def _start_keeping_up(
-    tasks: TaskGroup, gateway: Gateway, notices: Notices, *, everyone: bool
-) -> None:
-    database = gateway.installation.database
+def _start_keeping_up(tasks: TaskGroup, gateway: Gateway, *, everyone: bool) -> None:
+    database, notices = gateway.installation.database, gateway.tenants.notices
     tasks.start_soon(notices.listen)
     tasks.start_soon(_watch_epochs, Epochs(database), notices, gateway, everyone)
     if everyone:

@@ -73,6 +73,7 @@ class ServedTenants:
     Attributes:
         issuers: Whose tokens are accepted: those that `default` declares for every tenant, those
             that another one declares for itself alone. The same object while nothing changes.
+        notices: Tells of changes to the database, of this process and of others.
     """
 
     def __init__(
@@ -84,7 +85,6 @@ class ServedTenants:
         around: Callable[[Pipeline], Calls],
         *,
         warden: Warden,
-        notices: Notices,
     ) -> None:
         """Serve nobody yet.
 
@@ -95,7 +95,6 @@ class ServedTenants:
             tasks: Owns what runs for a tenant.
             around: Puts spans around a pipeline, or nothing.
             warden: Watches over child processes.
-            notices: Tells of changes to the database.
         """
         self._around = around
         self._installation = installation
@@ -103,7 +102,8 @@ class ServedTenants:
         self._allowances = allowances
         self._tasks = tasks
         self._warden = warden
-        self._place = Place(database=installation.database, notices=notices)
+        self.notices = Notices(installation.database)
+        self._place = Place(database=installation.database, notices=self.notices)
         self._states = States(session_key(installation.settings.state / "session.key"))
         self._by_name: dict[str, ServedTenant] = {}
         self._names: dict[str, str] = {}
