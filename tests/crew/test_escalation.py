@@ -94,6 +94,15 @@ class Sick(InMemoryCrew):
             await super().apply(change)
 
 
+class Faulty(InMemoryCrew):
+    """A store that has a fault at the first call."""
+
+    async def apply(self, change: Change) -> None:
+        if change.mails[0].id == "call-1":
+            raise RuntimeError("a fault")
+        await super().apply(change)
+
+
 async def told(
     store: InMemoryCrew,
     *calls: AuthorizedCall,
@@ -270,6 +279,16 @@ async def test_mail_that_cannot_be_written_ends_in_the_log() -> None:
         "call_id": "call-1",
         "reason": "the database is away",
     }
+
+
+async def test_a_fault_of_ours_stops_no_other_mail() -> None:
+    store = Faulty(WORKER)
+
+    with structlog.testing.capture_logs() as lines:
+        await told(store, *(call_of(WORKER.principal, number=number) for number in (1, 2)))
+
+    assert [mail.id for mail in await inbox(store)] == ["call-2"]
+    assert [line["call_id"] for line in lines if line["log_level"] == "error"] == ["call-1"]
 
 
 async def test_whoever_fails_does_not_wait_and_no_more_than_so_many_wait(

@@ -172,7 +172,12 @@ class Escalation:
     async def _tell_all(self) -> None:
         while True:
             while self._waiting:
-                await self._tell(self._waiting.popleft())
+                failed = self._waiting.popleft()
+                try:
+                    await self._tell(failed)
+                except Exception:
+                    # the edge of what nobody waits for: one that cannot be told stops no other
+                    log.exception("failure is not escalated", call_id=failed.call_id)
             if self._is_ending:
                 return
             self._some = anyio.Event()
