@@ -19,9 +19,12 @@ def crew_gateway(tmp_path_factory: pytest.TempPathFactory) -> Generator[CrewGate
     assert "Traceback" not in written, written
 
 
-@pytest.fixture
-async def folk(crew_gateway: CrewGateway) -> AsyncGenerator[CrewFolk]:
-    async with open_folk(crew_gateway) as folk:
+@pytest.fixture(params=["mcp", "json"])
+async def folk(
+    crew_gateway: CrewGateway, request: pytest.FixtureRequest
+) -> AsyncGenerator[CrewFolk]:
+    """Agents of one gateway, at its MCP door and at its JSON door in turn."""
+    async with open_folk(crew_gateway, request.param) as folk:
         yield folk
 
 
