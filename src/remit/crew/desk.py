@@ -6,10 +6,11 @@ WORKER                                      its task
 everybody                                   its own mail
 """
 
+import json
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final, Protocol, TypeVar
+from typing import Final, Protocol, cast
 
 from remit.errors import (
     AgentNotFound,
@@ -32,8 +33,6 @@ from remit.model.crew import (
     TaskState,
 )
 from remit.model.principals import AgentType, Principal, PrincipalKind
-
-Made = TypeVar("Made")
 
 MOST_LOOKS: Final = 20
 """How often a change is tried while others change the same; one of them succeeds each time."""
@@ -93,7 +92,7 @@ class CrewStore(Protocol):
         ...
 
     async def find_once(self, tenant: str, by: str, tool: str, key: str) -> Once | None:
-        """Return what was made under a key, or None."""
+        """Return what was answered under a key, or None."""
         ...
 
 
@@ -248,8 +247,8 @@ class Desk:
                 raise NotYours(f"task {wanted!r} is of another agent's epic")
         return found
 
-    async def made(self) -> str | None:
-        """Return the id of what was made under the caller's key already, or None.
+    async def answered(self) -> dict[str, object] | None:
+        """Return what was answered under the caller's key already, or None.
 
         Raises:
             BadCall: The key was used for something else.
@@ -264,22 +263,29 @@ class Desk:
             return None
         if once.asked != asked.digest:
             raise BadCall("this idempotency key was used with other arguments; take a new one")
-        return once.made
+        return cast("dict[str, object]", json.loads(once.answer))
 
-    def once(self, made: str, now: datetime) -> Once | None:
-        """Return what uses up the caller's key, if there is one."""
+    async def write(self, change: Change, answer: dict[str, object]) -> dict[str, object]:
+        """Write *change* and return *answer*, which uses up the caller's key, if there is one.
+
+        Raises:
+            Outdated: Something of it was changed meanwhile; nothing is written.
+            Conflict: Another epic has that issue; likewise.
+        """
         asked = self.request
-        if not asked.key:
-            return None
-        return Once(
-            tenant=self.tenant,
-            by=self.principal.subject,
-            tool=asked.tool,
-            key=asked.key,
-            asked=asked.digest,
-            made=made,
-            created=now,
-        )
+        if asked.key:
+            once = Once(
+                tenant=self.tenant,
+                by=self.principal.subject,
+                tool=asked.tool,
+                key=asked.key,
+                asked=asked.digest,
+                answer=json.dumps(answer),
+                created=self.clock(),
+            )
+            change = replace(change, once=once)
+        await self.store.apply(change)
+        return answer
 
     def event(self, topic: str, now: datetime, **payload: object) -> CrewEvent:
         """Return an event to be written with what it tells of."""
@@ -298,13 +304,20 @@ def require_unpaused(member: Member) -> None:
         raise InvalidAgentState(f"agent {member.id!r} is paused: {member.paused}")
 
 
-async def settled(attempt: Callable[[], Awaitable[Made]]) -> Made:
+async def settled(
+    desk: Desk, attempt: Callable[[], Awaitable[dict[str, object]]]
+) -> dict[str, object]:
     """Look and change, and look again as long as somebody else was faster.
 
+    What was answered under the caller's key already is answered again, and nothing is done (S3.28).
+
     Raises:
-        UpstreamUnavailable: Others were, too often; nothing was changed.
+        UpstreamUnavailable: Others were faster too often; nothing was changed.
     """
     for _ in range(MOST_LOOKS):
+        answered = await desk.answered()
+        if answered is not None:
+            return answered
         try:
             return await attempt()
         except Outdated:

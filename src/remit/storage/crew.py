@@ -185,7 +185,7 @@ class Crew:
             return (await connection.execute(query)).scalar_one()
 
     async def find_once(self, tenant: str, by: str, tool: str, key: str) -> Once | None:
-        """Return what was made under a key, or None."""
+        """Return what was answered under a key, or None."""
         columns = crew_keys.c
         row = await self._one(
             select(crew_keys).where(
