@@ -10,7 +10,7 @@ import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final, Protocol, cast
+from typing import Final, Protocol, TypeVar, cast
 
 from remit.errors import (
     AgentNotFound,
@@ -33,6 +33,8 @@ from remit.model.crew import (
     TaskState,
 )
 from remit.model.principals import AgentType, Principal, PrincipalKind
+
+Made = TypeVar("Made")
 
 MOST_LOOKS: Final = 20
 """How often a change is tried while others change the same; one of them succeeds each time."""
@@ -304,20 +306,13 @@ def require_unpaused(member: Member) -> None:
         raise InvalidAgentState(f"agent {member.id!r} is paused: {member.paused}")
 
 
-async def settled(
-    desk: Desk, attempt: Callable[[], Awaitable[dict[str, object]]]
-) -> dict[str, object]:
+async def settled(attempt: Callable[[], Awaitable[Made]]) -> Made:
     """Look and change, and look again as long as somebody else was faster.
 
-    What was answered under the caller's key already is answered again, and nothing is done (S3.28).
-
     Raises:
-        UpstreamUnavailable: Others were faster too often; nothing was changed.
+        UpstreamUnavailable: Others were, too often; nothing was changed.
     """
     for _ in range(MOST_LOOKS):
-        answered = await desk.answered()
-        if answered is not None:
-            return answered
         try:
             return await attempt()
         except Outdated:
@@ -325,3 +320,22 @@ async def settled(
     raise UpstreamUnavailable(
         "is busy: others change the same all the time; nothing was done", transient=True
     )
+
+
+async def done_once(
+    desk: Desk, attempt: Callable[[], Awaitable[dict[str, object]]]
+) -> dict[str, object]:
+    """Do what `settled` does, unless it was done under the caller's key already (S3.28).
+
+    What was answered then is answered again.
+
+    Raises:
+        BadCall: The key was used for something else.
+        UpstreamUnavailable: Others were faster, too often; nothing was changed.
+    """
+
+    async def first() -> dict[str, object]:
+        answered = await desk.answered()
+        return await attempt() if answered is None else answered
+
+    return await settled(first)

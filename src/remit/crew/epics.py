@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Final
 
-from remit.crew.desk import Desk, settled
+from remit.crew.desk import Desk, done_once
 from remit.crew.mailbox import mail_to
 from remit.crew.moves import moved
 from remit.crew.outputs import (
@@ -68,7 +68,7 @@ async def _create(desk: Desk, arguments: Arguments) -> Result:
         }
         return await desk.write(Change(epics=(epic,), members=members, events=(event,)), answer)
 
-    return await settled(desk, attempt)
+    return await done_once(desk, attempt)
 
 
 async def _runner(desk: Desk) -> Member | None:
@@ -117,7 +117,7 @@ async def _update_status(desk: Desk, arguments: Arguments) -> Result:
         answer: Result = {"epicId": epic.id, "state": state.value, "updatedAt": iso(now)}
         return await desk.write(Change(epics=(after,), events=(event, *events)), answer)
 
-    return await settled(desk, attempt)
+    return await done_once(desk, attempt)
 
 
 def _require_move(epic: Epic, state: EpicState) -> None:
@@ -169,7 +169,7 @@ async def _approve_task(desk: Desk, arguments: Arguments) -> Result:
         after = moved(task, TaskState.COMPLETED, desk.clock())
         return await write_move(desk, task, after, moved_result(after))
 
-    return await settled(desk, attempt)
+    return await done_once(desk, attempt)
 
 
 async def _request_changes(desk: Desk, arguments: Arguments) -> Result:
@@ -195,7 +195,7 @@ async def _request_changes(desk: Desk, arguments: Arguments) -> Result:
         answer: Result = {**moved_result(after), "mailId": mail.id}
         return await write_move(desk, task, after, answer, more)
 
-    return await settled(desk, attempt)
+    return await done_once(desk, attempt)
 
 
 EPIC_TOOLS: Final = (

@@ -5,7 +5,7 @@ from typing import Final
 
 import anyio
 
-from remit.crew.desk import Desk, settled
+from remit.crew.desk import Desk, done_once
 from remit.crew.outputs import INBOX, MAIL, SENT, Result, iso, mail_result
 from remit.errors import BadCall, NotFound, NotYours
 from remit.model.crew import Change, CrewEvent, Mail, Member
@@ -81,7 +81,7 @@ async def _read(desk: Desk, arguments: Arguments) -> Result:
         mail = replace(mail, read=desk.clock())
         return await desk.write(Change(mails=(mail,)), mail_result(mail))
 
-    return await settled(desk, attempt)
+    return await done_once(desk, attempt)
 
 
 async def _send(desk: Desk, arguments: Arguments) -> Result:
@@ -97,7 +97,7 @@ async def _send(desk: Desk, arguments: Arguments) -> Result:
             desk, sender, to_agent, arguments.text("subject"), arguments.text("body")
         )
 
-    return await settled(desk, attempt)
+    return await done_once(desk, attempt)
 
 
 async def _reply(desk: Desk, arguments: Arguments) -> Result:
@@ -110,7 +110,7 @@ async def _reply(desk: Desk, arguments: Arguments) -> Result:
         me = await desk.me()
         return await _post(desk, me, original.from_agent, subject, arguments.text("body"))
 
-    return await settled(desk, attempt)
+    return await done_once(desk, attempt)
 
 
 async def _post(

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from remit.crew.desk import Desk, settled
+from remit.crew.desk import Desk, done_once
 from remit.crew.mailbox import mail_to
 from remit.crew.moves import agents_changed, at_work, free, moved, task_updated
 from remit.crew.outputs import AGENT_STATES, TASK_STATES, Result, iso, iso_or_null, moved_result
@@ -93,7 +93,7 @@ async def _create(desk: Desk, arguments: Arguments) -> Result:
         change = Change(agents=(agent,), epics=(touched,), events=(event,))
         return await desk.write(change, answer)
 
-    return await settled(desk, attempt)
+    return await done_once(desk, attempt)
 
 
 async def _recover(desk: Desk, arguments: Arguments) -> Result:
@@ -142,7 +142,7 @@ async def _recover(desk: Desk, arguments: Arguments) -> Result:
         }
         return await desk.write(change, answer)
 
-    return await settled(desk, attempt)
+    return await done_once(desk, attempt)
 
 
 async def _pause_agent(desk: Desk, arguments: Arguments) -> Result:
@@ -193,7 +193,7 @@ async def _change_agent(
         events = tuple(agents_changed(desk, now, (member, after)))
         return await desk.write(Change(members=(after,), events=events), _paused(after))
 
-    return await settled(desk, attempt)
+    return await done_once(desk, attempt)
 
 
 def _paused(member: Member) -> Result:
@@ -238,7 +238,7 @@ async def _reassign_task(desk: Desk, arguments: Arguments) -> Result:
         }
         return await desk.write(Change(tasks=(after,), members=members, events=events), answer)
 
-    return await settled(desk, attempt)
+    return await done_once(desk, attempt)
 
 
 _AGENT: Final = text("The id of the agent", 200)

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Final
 
-from remit.crew.desk import Desk, require_unpaused, settled
+from remit.crew.desk import Desk, done_once, require_unpaused
 from remit.crew.moves import agents_changed, at_work, moved, require_move, task_updated
 from remit.crew.outputs import (
     TASK,
@@ -51,7 +51,7 @@ async def _create(desk: Desk, arguments: Arguments) -> Result:
         change = Change(tasks=(task,), open_epics=(epic.id,), events=(event,))
         return await desk.write(change, answer)
 
-    return await settled(desk, attempt)
+    return await done_once(desk, attempt)
 
 
 async def _assign(desk: Desk, arguments: Arguments) -> Result:
@@ -78,7 +78,7 @@ async def _assign(desk: Desk, arguments: Arguments) -> Result:
         change = Change(tasks=(after,), members=(busy,), events=(event, *changed))
         return await desk.write(change, _assigned(after))
 
-    return await settled(desk, attempt)
+    return await done_once(desk, attempt)
 
 
 def _assigned(task: Task) -> Result:
@@ -119,7 +119,7 @@ async def _update_status(desk: Desk, arguments: Arguments) -> Result:
         after = replace(after, failure_reason=reason or after.failure_reason)
         return await write_move(desk, task, after, moved_result(after))
 
-    return await settled(desk, attempt)
+    return await done_once(desk, attempt)
 
 
 def _with_places(task: Task, arguments: Arguments) -> Task:
@@ -175,7 +175,7 @@ async def _add_comment(desk: Desk, arguments: Arguments) -> Result:
         }
         return await desk.write(Change(comments=(comment,), events=(event,)), answer)
 
-    return await settled(desk, attempt)
+    return await done_once(desk, attempt)
 
 
 async def list_tasks(desk: Desk, arguments: Arguments) -> Result:
