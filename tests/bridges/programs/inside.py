@@ -1,4 +1,4 @@
-# pyright: basic, reportMissingImports=false
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
 # Frameworks are in environments of their own, which the type checker does not see.
 """What a program in a framework's environment is given, and how it answers: imported by each."""
 
