@@ -5,7 +5,6 @@ import logging
 log = logging.getLogger(__name__)
 
 
-
 def not_installed(extra: str, missing: ModuleNotFoundError) -> ModuleNotFoundError:
     """Return what a bridge raises where its framework is missing: with the way to get it.
 

@@ -26,7 +26,7 @@ _ANY_OBJECT: Final = SchemaValidator(
 
 
 @dataclass(kw_only=True)
-class RemitProgress(CustomEvent, name="remit_progress"):
+class RemitProgress(CustomEvent):
     """How far a call is, in the event stream of the run.
 
     Attributes:

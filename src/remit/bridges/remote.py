@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import anyio
 
-from remit.bridges.answers import CODE, REQUEST, broken, denied, failed
+from remit.bridges.answers import CODE, DENIED, REQUEST, broken, denied, failed
 from remit.client import AsyncClient
 from remit.client.tools import CallResult, ToolDefinition
 from remit.errors import CallRefused, ClientError, CredentialRefused, GatewayUnreachable
@@ -18,8 +18,6 @@ LONGEST_CALL: Final = 630.0
 
 LONGEST_LIST: Final = 60.0
 """Seconds a list may take."""
-
-_DENIED: Final = "PERMISSION_DENIED"
 
 
 class RemoteSource:
@@ -96,7 +94,7 @@ class RemoteSource:
 
 
 def _read(name: str, refusal: CallRefused) -> CallResult:
-    if refusal.code == _DENIED:
+    if refusal.code == DENIED:
         reason = refusal.reason if refusal.rule else ""
         return denied(name, refusal.request_id, reason, refusal.rule)
     return failed(refusal.reason, {CODE: refusal.code, REQUEST: refusal.request_id})

@@ -2,7 +2,6 @@
 # Frameworks are in environments of their own, which the type checker does not see.
 """An agent of pydantic-ai at work, by either way; the model is a script."""
 
-import inspect
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -10,12 +9,20 @@ from typing import Any
 
 import anyio
 from pydantic_ai import Agent
-from pydantic_ai.messages import ModelResponse, RetryPromptPart, TextPart, ToolCallPart, ToolReturnPart
+from pydantic_ai.messages import (
+    ModelResponse,
+    RetryPromptPart,
+    TextPart,
+    ToolCallPart,
+    ToolReturnPart,
+)
 from pydantic_ai.models.function import DeltaToolCall, FunctionModel
 
 sys.path.insert(0, str(Path(__file__).parent))
 import inside
+
 from remit.bridges.pydantic_ai import RemitProgress, RemitToolset
+
 
 class Script:
     """A model that follows a list of steps, and notes what it is offered and what it reads."""
@@ -73,7 +80,11 @@ async def at_work(turn: int, way: str) -> dict[str, Any]:
 
         # What was offered is denied when it is called; what is granted meanwhile is offered next.
         told["changing"] = await Script(
-            demote, ("desk__read", {"of": "denied"}), promote, ("desk__write", {"by": "promoted"})
+            demote,
+            ("desk__read", {"of": "denied"}),
+            promote,
+            ("desk__steps", {}),
+            ("desk__write", {"by": "promoted"}),
         ).run(reader)
         await inside.change("as before", reader, gone=["desk__write"])
         told["progress"] = await progress_of(reader)
@@ -85,9 +96,13 @@ async def progress_of(reader: Any) -> list[Any]:
     heard: list[Any] = []
 
     async def listen(_: Any, events: Any) -> None:
-        async for event in events:
-            if isinstance(event, RemitProgress):
-                heard.append([event.tool_name, event.done, event.total, event.message])
+        heard.extend(
+            [
+                [event.tool_name, event.done, event.total, event.message]
+                async for event in events
+                if isinstance(event, RemitProgress)
+            ]
+        )
 
     await Script(("desk__steps", {})).run(reader, event_stream_handler=listen)
     await Script(("desk__steps", {})).run(reader)  # nobody listens, and nothing is the worse for it
@@ -102,7 +117,7 @@ async def cancelled(reader: Any, turn: int) -> None:
 
 
 async def main() -> None:
-    inside.report({way: await at_work(turn, way) for turn, way in enumerate(inside.GIVEN.get("ways", inside.WAYS), 1)})
+    inside.report({way: await at_work(turn, way) for turn, way in enumerate(inside.WAYS, 1)})
 
 
 anyio.run(main)
