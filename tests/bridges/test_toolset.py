@@ -224,7 +224,11 @@ async def test_no_tools_at_all_are_told_with_the_reason(
         assert await idle.tools() == ()
         assert await stranded.tools() == ()
 
-    told = [record.getMessage() for record in caplog.records if "no tools" in record.getMessage()]
+    told = [
+        record.getMessage()
+        for record in caplog.records
+        if "toolset is empty" in record.getMessage()
+    ]
     assert len(told) == 2
     who = (site.running.base,) * 2 if site.running else ("role:idle", "role:stranded")
     assert [name in text for name, text in zip(who, told, strict=True)] == [True, True]
