@@ -7,13 +7,16 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Collection
+from collections.abc import Awaitable, Callable, Collection, Coroutine
 from pathlib import Path
 from typing import Any
 
 from remit.bridges.toolset import Toolset
 
 GIVEN: dict[str, Any] = json.loads(os.environ["GIVEN"])
+Step = tuple[str, dict[str, Any]] | Callable[[], Awaitable[Any]]
+"""A call that a model makes in its turn, or what happens before that turn."""
+
 WAYS = ("remote", "local")
 _ENOUGH = 30.0
 
@@ -39,18 +42,41 @@ async def change(
             await asyncio.sleep(0.1)
 
 
-async def until_ran(name: str) -> None:
-    """Return when the server has begun a call of that tool."""
+async def until_ran(name: str, times: int = 1) -> None:
+    """Return when the server has begun so many calls of that tool."""
     async with asyncio.timeout(_ENOUGH):
         while True:
-            if f'"name": "{name}"' in _count_file():
+            if _count_file().count(f'"name": "{name}"') >= times:
                 return
             await asyncio.sleep(0.05)
 
 
+def working_day(tools: Toolset) -> list[Step]:
+    """Return what a reader's model does in one run; see `harness.assert_day`."""
+    return [
+        ("desk__read", {"of": "shelf"}),
+        ("desk__write", {}),
+        ("desk__read", {}),
+        ("desk__die", {}),
+        ("desk__read", {"of": "again"}),
+        ("desk__steps", {}),
+        lambda: change("demoted", tools, gone=["desk__read"]),
+        ("desk__read", {"of": "secret"}),
+    ]
+
+
+async def is_cut_short(run: Coroutine[Any, Any, Any], tool: str, times: int = 1) -> bool:
+    """Cancel a run once the server has begun its call; return whether that ended it."""
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(run)
+        await until_ran(tool, times)
+        task.cancel()
+    return task.cancelled()
+
+
 def report(value: Any) -> None:
-    """Print the program's one answer."""
-    json.dump(value, sys.stdout)
+    """Print the program's one answer, which ends its output."""
+    sys.stdout.write(f"\n{json.dumps(value)}\n")
 
 
 def _apply() -> None:
