@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.bridges.published import PublishedTools
 from tests.docs.blocks import blocks_of
 from tests.docs.rules import RULES
 from tests.docs.scratch import Scratch
@@ -204,6 +205,7 @@ def open_office(folder: Path, document: Mapping[str, Any] | None = None) -> Gene
         gateway.stop()
 
 
+WAYS = ("remote", "local")
 READERS = ["desk__die", "desk__read", "desk__slow", "desk__steps"]
 WRITERS = [*READERS, "desk__write"]
 
@@ -233,6 +235,22 @@ def assert_day(day: Mapping[str, Any], *, unlisted: str = "desk__write") -> None
     assert sorted(day["demoted"]) == [name for name in READERS if name != "desk__read"]
     assert sorted(day["promoted"]) == WRITERS
     assert day["cancelled"] is True
+
+
+def run_published(python: Path, program: str, tools: PublishedTools, folder: Path) -> Any:
+    """Have `programs/{program}.py` call every published tool as `reader`; return what it told.
+
+    It finds the arguments by name in `inside.GIVEN["arguments"]`.
+    """
+    config = folder / "published.yaml"
+    roles = {"reader": {"allow": [f"{name}/*" for name in tools.servers]}}
+    document = {"version": "1.0", "mcp_servers": tools.servers, "roles": roles}
+    config.write_text(json.dumps(document))
+    given = {"config": os.fspath(config), "arguments": tools.arguments}
+    file = folder / "given.json"  # too much for a variable
+    file.write_text(json.dumps(given))
+    program_file = os.fspath(PROGRAMS / f"{program}.py")
+    return run_program(python, [program_file], folder, {"GIVEN_FILE": os.fspath(file)}).value
 
 
 def run_page(name: str, python: Path, scratch: Scratch) -> None:

@@ -8,11 +8,11 @@ Agno asks a toolkit for its functions at the beginning of every run, so each run
 its moment; what was taken away meanwhile is refused when it is called.
 """
 
+import json
 from collections.abc import Callable
 from typing import Any, Final
 
-import structlog
-
+from remit.bridges.frameworks import LeftOut, not_installed
 from remit.bridges.toolset import Toolset
 from remit.client.tools import CallResult, ToolDefinition
 from remit.library.waiting import waiting
@@ -21,17 +21,16 @@ try:
     from agno.exceptions import AgentRunException
     from agno.tools import Function, Toolkit
 except ModuleNotFoundError as missing:
-    raise ModuleNotFoundError(
-        "remit.bridges.agno needs Agno 3: pip install 'remit[agno]'", name=missing.name
-    ) from missing
-
-log = structlog.get_logger(__name__)
+    raise not_installed("agno", missing) from missing
 
 Heard = Callable[[str, float, float | None, str], None]
 """Takes a tool's name, what is done, of how much if that is known, and a text or nothing."""
 
 _AGNOS: Final = frozenset({"_agno_agent", "_agno_team", "_agno_run_context"})
 """Arguments that Agno drops whatever a schema says."""
+
+
+_READ: Final = {"none": None, "null": None, "true": True, "false": False}
 
 
 class RemitToolkit(Toolkit):
@@ -41,7 +40,7 @@ class RemitToolkit(Toolkit):
     principal has none is logged. The toolset stays its owner's to close.
 
     Attributes:
-        left_out: Tools that Agno cannot take, and why; as of the last list.
+        left_out: Tools that Agno cannot take, and why.
     """
 
     def __init__(
@@ -56,7 +55,7 @@ class RemitToolkit(Toolkit):
                 can be cancelled.
         """
         super().__init__(name=name)
-        self.left_out: dict[str, str] = {}
+        self.left_out = LeftOut("Agno")
         self._toolset = toolset
         self._on_progress = on_progress
 
@@ -77,16 +76,14 @@ class RemitToolkit(Toolkit):
         return self._functions(waits=False)
 
     def _functions(self, *, waits: bool) -> dict[str, Function]:
-        tools = waiting(self._toolset.tools)()
-        left_out = {tool.name: reason for tool in tools if (reason := _unfit(tool))}
-        for name, reason in left_out.items() - self.left_out.items():
-            log.warning("a tool cannot be one of Agno and is left out", tool=name, reason=reason)
-        self.left_out = left_out
-        return {
-            tool.name: self._function(tool, waits=waits)
-            for tool in tools
-            if tool.name not in left_out
-        }
+        made: dict[str, Function] = {}
+        for tool in waiting(self._toolset.tools)():
+            if taken := sorted(_AGNOS & set(tool.input_schema.get("properties") or {})):
+                reason = f"Agno keeps the arguments {', '.join(taken)} for itself"
+                self.left_out.note(tool.name, reason)
+            else:
+                made[tool.name] = self._function(tool, waits=waits)
+        return made
 
     def _function(self, tool: ToolDefinition, *, waits: bool) -> Function:
         call = self._calling(tool.name)
@@ -108,16 +105,43 @@ class RemitToolkit(Toolkit):
             if heard is not None:
                 heard(name, done, total, message)
 
-        async def call(**arguments: Any) -> str:
+        async def call(_agno_run_context: Any = None, **arguments: Any) -> str:
             progress = None if heard is None else hear
-            return _read(await self._toolset.call(name, arguments, progress=progress))
+            written = _as_written(name, arguments, _agno_run_context)
+            return _read(await self._toolset.call(name, written, progress=progress))
 
         return call
 
 
-def _unfit(tool: ToolDefinition) -> str:
-    taken = sorted(_AGNOS & set(tool.input_schema.get("properties") or {}))
-    return f"Agno keeps the arguments {', '.join(taken)} for itself" if taken else ""
+def _as_written(name: str, arguments: dict[str, Any], run: Any) -> dict[str, Any]:
+    """Return the arguments as the model wrote them.
+
+    Agno makes null of the texts "none" and "null", and booleans of "true" and "false", whatever
+    the schema says; what was written is in the messages of the run.
+    """
+    messages: list[Any] = [] if run is None else run.messages or []
+    for message in reversed(messages):
+        for made in message.tool_calls or ():
+            function = made.get("function") or {}
+            if function.get("name") == name:
+                written = _object(function.get("arguments"))
+                if {key: _as_agno_reads(value) for key, value in written.items()} == arguments:
+                    return written
+        if message.tool_calls:
+            break
+    return arguments
+
+
+def _object(text: Any) -> dict[str, Any]:
+    try:
+        read = json.loads(text)
+    except (TypeError, ValueError):
+        return {}
+    return read if isinstance(read, dict) else {}
+
+
+def _as_agno_reads(value: Any) -> Any:
+    return _READ.get(value.strip().lower(), value) if isinstance(value, str) else value
 
 
 def _read(result: CallResult) -> str:

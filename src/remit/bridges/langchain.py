@@ -8,12 +8,12 @@
 model, as long as it also runs them.
 """
 
+import json
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
-import structlog
-
+from remit.bridges.frameworks import LeftOut, not_installed
 from remit.bridges.toolset import Toolset
 from remit.client.tools import ToolDefinition
 from remit.library.waiting import waiting
@@ -24,12 +24,7 @@ try:
 
     from remit.library.langchain_tools import McpTool, langchain_tool
 except ModuleNotFoundError as missing:
-    raise ModuleNotFoundError(
-        "remit.bridges.langchain needs LangChain 1.5: pip install 'remit[langchain]'",
-        name=missing.name,
-    ) from missing
-
-log = structlog.get_logger(__name__)
+    raise not_installed("langchain", missing) from missing
 
 
 async def langchain_tools(toolset: Toolset) -> list[McpTool]:
@@ -49,13 +44,13 @@ class RemitMiddleware(AgentMiddleware):
     The toolset stays its owner's to close.
 
     Attributes:
-        left_out: Tools that the model is not offered, and why; as of the last turn.
+        left_out: Tools that the model is not offered, and why.
     """
 
     def __init__(self, toolset: Toolset) -> None:
         super().__init__()
         self.tools: Sequence[Any] = ()
-        self.left_out: dict[str, str] = {}
+        self.left_out = LeftOut("an agent of LangChain")
         self._toolset = toolset
         self._offered: set[str] = set()
 
@@ -88,13 +83,13 @@ class RemitMiddleware(AgentMiddleware):
 
     async def _with_tools(self, request: ModelRequest) -> ModelRequest:
         taken = {_name_of(tool) for tool in request.tools}
-        tools = await langchain_tools(self._toolset)
-        left_out = {one.name: "the agent has another" for one in tools if one.name in taken}
-        for name, reason in left_out.items() - self.left_out.items():
-            log.warning("a tool is left out", tool=name, reason=reason)
-        self.left_out = left_out
-        made = [tool for tool in tools if tool.name not in taken]
-        self._offered.update(tool.name for tool in made)
+        made: list[Any] = []
+        for tool in await langchain_tools(self._toolset):
+            if tool.name in taken:
+                self.left_out.note(tool.name, "the agent has another tool of this name")
+            else:
+                made.append(_whole(tool))
+                self._offered.add(tool.name)
         return request.override(tools=[*request.tools, *made])
 
     async def _with_tool(self, request: ToolCallRequest) -> ToolCallRequest:
@@ -137,6 +132,20 @@ def _telling(name: str) -> Callable[[float, float | None, str], None] | None:
     return None
 
 
+def _whole(tool: McpTool) -> Any:
+    """Return what a model is offered of a tool.
+
+    LangChain writes definitions out where they are used, and one that uses itself becomes
+    "anything"; it leaves alone what is in the form that models are sent.
+    """
+    if '"$ref"' not in json.dumps(tool.args_schema):
+        return tool
+    function = {"name": tool.name, "description": tool.description, "parameters": tool.args_schema}
+    return {"type": "function", "function": function}
+
+
 def _name_of(tool: Any) -> str:
-    """Return the name of a tool, or of a provider's own, which is a mapping."""
-    return tool.get("name", "") if isinstance(tool, dict) else tool.name
+    """Return the name of a tool, be it in the form that a model is sent."""
+    if not isinstance(tool, dict):
+        return tool.name
+    return tool.get("name") or (tool.get("function") or {}).get("name", "")

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
+from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
 P = ParamSpec("P")
@@ -15,6 +16,7 @@ def waiting(function: Callable[P, Coroutine[Any, Any, R]]) -> Callable[P, R]:
     It runs on a loop in a thread of its own, so it must not lean on its caller's.
     """
 
+    @wraps(function)
     def wait(*args: P.args, **kwargs: P.kwargs) -> R:
         with ThreadPoolExecutor(1) as thread:
             return thread.submit(asyncio.run, function(*args, **kwargs)).result()

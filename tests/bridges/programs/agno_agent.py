@@ -9,7 +9,7 @@ from typing import Any
 from agno.agent import Agent
 from agno.models.base import Model
 from agno.models.response import ModelResponse
-from inside import GIVEN, WAYS, Step, change, is_cut_short, report, toolset, working_day
+from inside import GIVEN, WAYS, Step, change, happen, is_cut_short, report, toolset, working_day
 
 from remit.bridges.agno import RemitToolkit
 from remit.bridges.toolset import Toolset
@@ -27,24 +27,43 @@ class Scripted(Model):
         self.offered.append([tool["function"]["name"] for tool in tools or []])
         if not self.steps:
             return ModelResponse(role="assistant", content="done")
-        name, arguments = self.steps.pop(0)
-        function = {"name": name, "arguments": json.dumps(arguments)}
-        called = {"id": f"call{len(self.steps)}", "type": "function", "function": function}
-        return ModelResponse(role="assistant", tool_calls=[called])
+        return ModelResponse(role="assistant", tool_calls=[_call(*self.steps.pop(0))])
 
     def invoke(self, *_: Any, tools: Any = None, **__: Any) -> ModelResponse:
         return self._next(tools)
 
     async def ainvoke(self, *_: Any, tools: Any = None, **__: Any) -> ModelResponse:
-        while self.steps and callable(happens := self.steps[0]):
-            await happens()
-            del self.steps[0]
+        await happen(self.steps)
         return self._next(tools)
 
     def invoke_stream(self, *_: Any, **__: Any) -> Any:
         raise NotImplementedError
 
     ainvoke_stream = _parse_provider_response = _parse_provider_response_delta = invoke_stream
+
+
+class AllAtOnce(Scripted):
+    """Calls every tool in its first turn."""
+
+    def __init__(self, arguments: dict[str, Any]) -> None:
+        super().__init__()
+        self.arguments = arguments
+        self.shown: dict[str, Any] = {}
+
+    def _next(self, tools: Sequence[Any] | None) -> ModelResponse:
+        if self.shown:
+            return super()._next(tools)
+        functions = [tool["function"] for tool in tools or []]
+        self.shown = {one["name"]: one["parameters"] for one in functions}
+        return ModelResponse(
+            role="assistant",
+            tool_calls=[_call(name, self.arguments[name]) for name in self.shown],
+        )
+
+
+def _call(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    function = {"name": name, "arguments": json.dumps(arguments)}
+    return {"id": f"call {name}", "type": "function", "function": function}
 
 
 def agent_of(toolkit: RemitToolkit, *steps: Step) -> Agent:
@@ -92,8 +111,6 @@ def without_await(way: str) -> list[Any]:
 async def broken() -> dict[str, Any]:
     wrong = {
         "remote": Toolset.remote(GIVEN["url"], key="rmt_wrong"),
-        "away": Toolset.remote("http://127.0.0.1:9", key="rmt_wrong"),
-        "remote": Toolset.remote(GIVEN["url"], key="rmt_wrong"),
         "local": Toolset.local(GIVEN["config"], subject="role:nobody"),
         "away": Toolset.remote("http://127.0.0.1:9", key="rmt_wrong"),
     }
@@ -104,8 +121,23 @@ async def broken() -> dict[str, Any]:
     return told
 
 
+async def published() -> dict[str, Any]:
+    """Call every tool that is published, all in one turn."""
+    async with toolset("reader", "local") as tools:
+        toolkit = RemitToolkit(tools)
+        model = AllAtOnce(GIVEN["arguments"])
+        run = await Agent(model=model, tools=[toolkit], telemetry=False).arun("Go on")
+    answers = {one.tool_name: one.content for one in run.messages if one.role == "tool"}
+    return {"offered": model.shown, "left_out": toolkit.left_out, "answers": answers}
+
+
 def main() -> None:
-    told = {way: asyncio.run(day(way, times)) for times, way in enumerate(WAYS, start=1)}
+    if "arguments" in GIVEN:
+        report(asyncio.run(published()))
+        return
+    told: dict[str, Any] = {
+        way: asyncio.run(day(way, times)) for times, way in enumerate(WAYS, start=1)
+    }
     told["without await"] = {way: without_await(way) for way in WAYS}
     told["broken"] = asyncio.run(broken())
     report(told)

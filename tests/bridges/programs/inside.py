@@ -13,7 +13,9 @@ from typing import Any
 
 from remit.bridges.toolset import Toolset
 
-GIVEN: dict[str, Any] = json.loads(os.environ["GIVEN"])
+GIVEN: dict[str, Any] = json.loads(
+    os.environ.get("GIVEN") or Path(os.environ["GIVEN_FILE"]).read_text()
+)
 Step = tuple[str, dict[str, Any]] | Callable[[], Awaitable[Any]]
 """A call that a model makes in its turn, or what happens before that turn."""
 
@@ -43,7 +45,7 @@ async def change(
 
 
 async def until_ran(name: str, times: int = 1) -> None:
-    """Return when the server has begun so many calls of that tool."""
+    """Return when the server has begun as many calls of that tool."""
     async with asyncio.timeout(_ENOUGH):
         while True:
             if _count_file().count(f'"name": "{name}"') >= times:
@@ -63,6 +65,12 @@ def working_day(tools: Toolset) -> list[Step]:
         lambda: change("demoted", tools, gone=["desk__read"]),
         ("desk__read", {"of": "secret"}),
     ]
+
+
+async def happen(steps: list[Any]) -> None:
+    """Let happen what comes before the next call."""
+    while steps and callable(steps[0]):
+        await steps.pop(0)()
 
 
 async def is_cut_short(run: Coroutine[Any, Any, Any], tool: str, times: int = 1) -> bool:

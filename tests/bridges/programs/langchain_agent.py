@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from deepagents import create_deep_agent
-from inside import GIVEN, WAYS, Step, change, is_cut_short, report, toolset, working_day
+from inside import GIVEN, WAYS, Step, change, happen, is_cut_short, report, toolset, working_day
 from langchain.agents import create_agent
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import Field
 
 from remit.bridges.langchain import RemitMiddleware, langchain_tools
@@ -29,7 +30,7 @@ class Scripted(BaseChatModel):
         return "scripted"
 
     def bind_tools(self, tools: Any, **_: Any) -> Any:
-        self.offered.append([tool.name for tool in tools])
+        self.offered.append([name_of(tool) for tool in tools])
         return self
 
     def _generate(self, *_: Any, **__: Any) -> ChatResult:
@@ -41,10 +42,35 @@ class Scripted(BaseChatModel):
         return ChatResult(generations=[ChatGeneration(message=said)])
 
     async def _agenerate(self, *_: Any, **__: Any) -> ChatResult:
-        while self.steps and callable(happens := self.steps[0]):
-            await happens()
-            del self.steps[0]
+        await happen(self.steps)
         return self._generate()
+
+
+def name_of(tool: Any) -> str:
+    return convert_to_openai_tool(tool)["function"]["name"]
+
+
+class AllAtOnce(Scripted):
+    """Calls every tool in its first turn."""
+
+    arguments: dict[str, Any]
+    shown: dict[str, Any] = Field(default_factory=dict)
+
+    def bind_tools(self, tools: Any, **_: Any) -> Any:
+        functions = [convert_to_openai_tool(tool)["function"] for tool in tools]
+        self.shown.update({one["name"]: one["parameters"] for one in functions})
+        return self
+
+    def _generate(self, messages: Any, *_: Any, **__: Any) -> ChatResult:
+        calls = [
+            {"name": name, "args": self.arguments[name], "id": f"call {name}"}
+            for name in self.shown
+        ]
+        said = AIMessage("done") if len(messages) > 1 else AIMessage("", tool_calls=calls)
+        return ChatResult(generations=[ChatGeneration(message=said)])
+
+    async def _agenerate(self, messages: Any, *_: Any, **__: Any) -> ChatResult:
+        return self._generate(messages)
 
 
 Maker = Callable[..., Any]
@@ -121,7 +147,20 @@ async def broken() -> dict[str, Any]:
     return told
 
 
+async def published() -> dict[str, Any]:
+    """Call every tool that is published, all in one turn."""
+    async with toolset("reader", "local") as tools:
+        middleware = RemitMiddleware(tools)
+        model = AllAtOnce(arguments=GIVEN["arguments"])
+        end = await create_agent(model, middleware=[middleware]).ainvoke(TASK)
+    answers = {one.name: one.content for one in end["messages"] if isinstance(one, ToolMessage)}
+    return {"offered": model.shown, "left_out": middleware.left_out, "answers": answers}
+
+
 def main() -> None:
+    if "arguments" in GIVEN:
+        report(asyncio.run(published()))
+        return
     told: dict[str, Any] = {}
     days = [(name, way) for name in MAKERS for way in WAYS]
     for times, (name, way) in enumerate(days, start=1):
