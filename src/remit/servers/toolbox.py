@@ -73,6 +73,33 @@ class Tool(Generic[Place]):
         }
 
 
+@dataclass(frozen=True, slots=True)
+class ToolMaker:
+    """Puts a server's tools together, each with the schemas of its name.
+
+    Attributes:
+        takes: Input schemas.
+        gives: Those of structured results.
+    """
+
+    takes: Mapping[str, Schema]
+    gives: Mapping[str, Schema]
+
+    def __call__(
+        self, name: str, title: str, description: str, hints: Hints, run: Run[Place]
+    ) -> Tool[Place]:
+        """Return a tool."""
+        return Tool(
+            name=name,
+            title=title,
+            description=description,
+            takes=self.takes[name],
+            gives=self.gives[name],
+            hints=hints,
+            run=run,
+        )
+
+
 class ToolServer(Generic[Place]):
     """Tools that are called one by one, each within a time limit.
 
