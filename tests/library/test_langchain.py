@@ -1,52 +1,33 @@
 """Tools of `MCPServerManager` in LangChain's own agent loop (S4.10, R31)."""
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.bridges.harness import INSTALLATION, framework, run_program
 from tests.library.langchain_programs import AGENT, LISTING, SCHEMAS, WITHOUT_AWAIT
 
-from remit.testing.gateway import environment, fixture_entry
+from remit.testing.gateway import fixture_entry
 from remit.testing.upstream import executed
 
-REPOSITORY = Path(__file__).parents[2]
-
-pytestmark = pytest.mark.timeout(420)  # the first one here installs LangChain
+pytestmark = pytest.mark.timeout(INSTALLATION)  # the first one here installs LangChain
 
 
 @pytest.fixture(scope="module")
 def langchain() -> Path:
-    """Return where LangChain is, or skip where it cannot be installed."""
-    done = subprocess.run(
-        [REPOSITORY / "scripts" / "framework-tools"], capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        pytest.skip(f"LangChain cannot be installed: {done.stderr[-500:]}")
-    return REPOSITORY / ".tools" / "frameworks" / "langchain"
+    return framework("all")
 
 
 def run(
     program: str, langchain: Path, folder: Path, servers: Mapping[str, Any], **more: Any
 ) -> tuple[Any, str]:
     given = {name.upper(): json.dumps(value) for name, value in more.items()}
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=folder,
-        env=environment()
-        | {"SERVERS": json.dumps(servers), "PYTHONPATH": os.fspath(langchain)}
-        | given,
-        capture_output=True,
-        text=True,
-        timeout=180,
-        check=False,
+    told = run_program(
+        langchain, ["-c", program], folder, {"SERVERS": json.dumps(servers), **given}
     )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout), done.stderr
+    return told.value, told.errors
 
 
 def test_tools_of_allowed_servers_are_langchains_with_their_own_schemas(
