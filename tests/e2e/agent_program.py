@@ -6,14 +6,12 @@ python agent_program.py NAME PLACE    # PLACE: a JSON file with `url` and `keys`
 import json
 import sys
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import anyio
-import httpx2
-import mcp_types as types
-from mcp import Client, MCPError
-from mcp.client.streamable_http import streamable_http_client
 
+from remit.client import AsyncClient
+from remit.errors import CallRefused
 from remit.servers.agent import AgentServer, Ask, run_agent
 from remit.servers.errors import ToolError
 
@@ -22,20 +20,12 @@ NAME, PLACE = sys.argv[1], Path(sys.argv[2])
 
 async def call(ask: Ask, tool: str, arguments: dict[str, Any]) -> str:
     place = json.loads(PLACE.read_text())
-    headers = {"Authorization": f"Bearer {place['keys'][NAME]}"}
-    meta = cast("types.RequestParamsMeta", dict(ask.meta))
-    async with (
-        httpx2.AsyncClient(headers=headers, timeout=60) as http,
-        Client(streamable_http_client(place["url"], http_client=http)) as client,
-    ):
+    async with AsyncClient(place["url"], key=place["keys"][NAME], meta=ask.meta) as client:
         try:
-            result = await client.call_tool(tool, arguments, meta=meta)
-        except MCPError as error:
-            result = types.CallToolResult(
-                content=[types.TextContent(text=f"was refused it: {error.message}")], is_error=True
-            )
-    said = " ".join(b.text for b in result.content if isinstance(b, types.TextContent))
-    return f"{NAME} used {tool} and {said}" if result.is_error else said
+            result = await client.call_tool(tool, arguments)
+        except CallRefused as refusal:
+            return f"{NAME} was refused {tool}: {refusal.reason}"
+    return f"{NAME} could not {tool}: {result.text}" if result.is_error else result.text
 
 
 async def answer(ask: Ask) -> str:
@@ -54,6 +44,7 @@ async def answer(ask: Ask) -> str:
                 await anyio.sleep_forever()
             finally:
                 Path(rest).write_text("cancelled")
+            return "woken"
         case "refuse":
             raise ToolError(rest)
         case _:
