@@ -2,9 +2,12 @@
 
 import asyncio
 import json
+import subprocess
+import sys
 import threading
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +15,8 @@ import anyio
 import pytest
 
 from remit.bridges.toolset import Toolset
-from remit.errors import DeclarationError, NotFound
+from remit.cli.serving import bind
+from remit.errors import CredentialRefused, DeclarationError, GatewayUnreachable, NotFound
 from remit.testing.gateway import Running, fixture_entry, run_remit, start_gateway
 from remit.testing.upstream import executed, received
 
@@ -62,7 +66,9 @@ class Site:
         return self.folder / "remit.yaml"
 
     def toolset(self, role: str, server: str | None = None) -> Toolset:
-        return Toolset.local(self.config, subject=f"role:{role}", server=server)
+        if self.running is None:
+            return Toolset.local(self.config, subject=f"role:{role}", server=server)
+        return Toolset.remote(self.running.base, key=self.running.key(role), server=server)
 
     def write(self, roles: Mapping[str, Any]) -> None:
         servers = {
@@ -85,7 +91,7 @@ class Site:
         return json.loads(done.stdout)
 
 
-@pytest.fixture(scope="module", params=["local"])
+@pytest.fixture(scope="module", params=["remote", "local"])
 def site(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Generator[Site]:
@@ -220,8 +226,8 @@ async def test_no_tools_at_all_are_told_with_the_reason(
 
     told = [record.getMessage() for record in caplog.records if "no tools" in record.getMessage()]
     assert len(told) == 2
-    assert "idle" in told[0]
-    assert "stranded" in told[1]
+    who = (site.running.base,) * 2 if site.running else ("role:idle", "role:stranded")
+    assert [name in text for name, text in zip(who, told, strict=True)] == [True, True]
 
 
 async def test_a_change_of_the_role_is_seen_by_the_next_list_and_call(site: Site) -> None:
@@ -318,8 +324,20 @@ async def test_it_can_be_closed_twice_and_used_again(site: Site) -> None:
     await toolset.aclose()
 
 
-async def test_an_unknown_subject_is_told_with_those_that_there_are(site: Site) -> None:
-    async with Toolset.local(site.config, subject="role:raeder") as nobody:
+async def test_nothing_shows_a_key(site: Site) -> None:
+    async with site.toolset("reader") as reader:
+        await reader.tools()
+        shown = f"{reader!r} {reader}"
+
+    assert shown.startswith("Toolset(")
+    for key in site.running.keys.values() if site.running else ():
+        assert key not in shown
+
+
+async def test_an_unknown_subject_is_told_with_those_that_there_are(tmp_path: Path) -> None:
+    config = tmp_path / "remit.yaml"
+    config.write_text(json.dumps({"roles": {"reader": {"allow": ["store/*"]}}}))
+    async with Toolset.local(config, subject="role:raeder") as nobody:
         with pytest.raises(NotFound, match="reader"):
             await nobody.tools()
         with pytest.raises(NotFound, match="reader"):
@@ -330,3 +348,68 @@ async def test_a_declaration_that_is_not_there_is_told_with_its_path(tmp_path: P
     async with Toolset.local(tmp_path / "remit.yaml", subject="role:reader") as nowhere:
         with pytest.raises(DeclarationError, match=r"remit\.yaml"):
             await nowhere.tools()
+
+
+async def test_a_gateway_that_is_not_there_is_told_with_its_address() -> None:
+    with bind("127.0.0.1", 0) as probe:
+        url = f"http://127.0.0.1:{probe.getsockname()[1]}"
+    async with Toolset.remote(url, key="remit_nobody") as nowhere:
+        with pytest.raises(GatewayUnreachable, match=url):
+            await nowhere.tools()
+        with pytest.raises(GatewayUnreachable, match=url):
+            await nowhere.call("store__read", {})
+
+
+@pytest.mark.parametrize("site", ["remote"], indirect=True)
+async def test_a_key_that_does_not_hold_is_told_and_never_shown(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert site.running is not None
+    wrong = "remit_of_somebody_else"
+    async with Toolset.remote(site.running.base, key=wrong) as stranger:
+        with pytest.raises(CredentialRefused) as refusal:
+            await stranger.tools()
+    assert wrong not in str(refusal.value)
+
+    monkeypatch.delenv("REMIT_KEY", raising=False)
+    async with Toolset.remote(site.running.base) as keyless:
+        with pytest.raises(CredentialRefused, match="REMIT_KEY"):
+            await keyless.tools()
+
+
+@pytest.mark.parametrize("site", ["remote"], indirect=True)
+async def test_the_key_may_come_from_the_environment(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert site.running is not None
+    monkeypatch.setenv("REMIT_KEY", site.running.key("reader"))
+
+    async with Toolset.remote(site.running.base) as reader:
+        assert names(await reader.tools()) == ["store__read"]
+
+
+@pytest.mark.parametrize("module", ["remit.bridges.toolset", "remit"])
+def test_no_framework_and_nothing_of_the_gateway_is_imported_before_it_is_used(
+    module: str,
+) -> None:
+    names = "mcp, pydantic, pydantic_ai, agents, agno, langchain_core, crewai, google, sqlalchemy"
+    program = (
+        f"import sys, {module}\n"
+        f"print(sorted(set({names.split(', ')!r}) & set(sys.modules)))\n"
+        "print([name for name in sys.modules if name.startswith('remit.app')])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
+    )
+
+    assert done.stdout == "[]\n[]\n"
+
+
+@pytest.mark.parametrize(
+    ("module", "extra"), [("pydantic_ai", "pydantic-ai"), ("openai_agents", "openai-agents")]
+)
+def test_a_framework_that_is_missing_is_told_with_the_extra_that_has_it(
+    module: str, extra: str
+) -> None:
+    with pytest.raises(ModuleNotFoundError, match=rf"remit\[{extra}\]"):
+        import_module(f"remit.bridges.{module}")

@@ -9,6 +9,9 @@ CODE: Final = "remit/code"
 REQUEST: Final = "remit/requestId"
 OUTCOME: Final = "remit/outcome"
 
+DENIED: Final = "PERMISSION_DENIED"
+"""The code of a denial, whose text says all there is to say."""
+
 _ADVICE: Final[Mapping[str, str]] = {
     "INVALID_INPUT": "Correct the arguments and call again.",
     "LIMIT_REACHED": "Calling it sooner does not help.",
@@ -31,7 +34,7 @@ def failed(text: str, meta: Mapping[str, Any] | None = None) -> CallResult:
 def advised(result: CallResult) -> CallResult:
     """Return *result* with a word on trying again, where remit and no tool says what is wrong."""
     code = result.meta.get(CODE)
-    if not result.is_error or not isinstance(code, str):
+    if not result.is_error or not isinstance(code, str) or code == DENIED:
         return result
     is_unknown = result.meta.get(OUTCOME) == "unknown"
     advice = _UNKNOWN if is_unknown else _ADVICE.get(code, _OTHERWISE)
@@ -51,7 +54,7 @@ def denied(name: str, request: object, reason: str = "", rule: str = "") -> Call
     return failed(
         f"{name} was not called: {why}. Calling it again does not help: use another tool, or ask"
         f" an administrator of the gateway, who finds the refusal under request {request}.",
-        {CODE: "PERMISSION_DENIED", REQUEST: request},
+        {CODE: DENIED, REQUEST: request},
     )
 
 

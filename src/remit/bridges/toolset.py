@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import Any, Protocol, Self
 
 from remit.bridges.answers import advised, not_json
+from remit.bridges.remote import RemoteSource
 from remit.client.tools import CallResult, Progress, ToolDefinition
 
 log = logging.getLogger(__name__)  # not structlog: not every framework's environment has it
@@ -62,6 +63,27 @@ class Toolset:
 
     def __init__(self, source: Source) -> None:
         self._source = source
+
+    @classmethod
+    def remote(
+        cls,
+        url: str,
+        *,
+        key: str | None = None,
+        server: str | None = None,
+        tenant: str | None = None,
+    ) -> "Toolset":
+        """Return the tools of whoever holds *key*, over a running gateway.
+
+        Nothing is asked before the first use.
+
+        Args:
+            url: The gateway's root, such as `http://127.0.0.1:8400`.
+            key: An API key or a token; else `$REMIT_KEY`, read at the first use.
+            server: One server, whose own names count then, or None for all.
+            tenant: Its UUID, where it is not that of the key.
+        """
+        return cls(RemoteSource(url, key, server, tenant))
 
     @classmethod
     def local(

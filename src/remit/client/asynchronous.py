@@ -43,6 +43,8 @@ class AsyncClient:
         tenant: Whose things are asked for: its id (a UUID) or, for the HTTP API, its name;
             None for the tenant of the key.
         timeout: Seconds that one answer or one list may take, from first to last byte.
+        meta: What goes into the `_meta` of each request beside what has to, such as the
+            `remit/member` that acts.
 
     Raises:
         ClientError: The address is none, or there is no key.
@@ -55,10 +57,11 @@ class AsyncClient:
         key: str | None = None,
         tenant: str | None = None,
         timeout: float = TIMEOUT,
+        meta: Mapping[str, Any] | None = None,
     ) -> None:
         self._address = Address.parse(url, key=key, tenant=tenant)
         self._timeout = timeout
-        self._door = Door(self._address)
+        self._door = Door(self._address, meta or {})
         self._running: set[anyio.CancelScope] = set()
         self._is_closed = False
         self._http = httpx2.AsyncClient(

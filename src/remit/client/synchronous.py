@@ -40,6 +40,8 @@ class Client:
             None for the tenant of the key.
         timeout: Seconds that one answer or one list may take; it is noticed when a piece of the
             answer arrives, or after so many seconds without one.
+        meta: What goes into the `_meta` of each request beside what has to, such as the
+            `remit/member` that acts.
 
     Raises:
         ClientError: The address is none, or there is no key.
@@ -52,10 +54,11 @@ class Client:
         key: str | None = None,
         tenant: str | None = None,
         timeout: float = TIMEOUT,
+        meta: Mapping[str, Any] | None = None,
     ) -> None:
         self._address = Address.parse(url, key=key, tenant=tenant)
         self._timeout = timeout
-        self._door = Door(self._address)
+        self._door = Door(self._address, meta or {})
         self._is_closed = False
         self._http = httpx2.Client(
             headers=self._address.headers,

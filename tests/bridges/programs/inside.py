@@ -39,11 +39,11 @@ async def change(
             await asyncio.sleep(0.1)
 
 
-async def until_ran(name: str) -> None:
-    """Return when the server has begun a call of that tool."""
+async def until_ran(name: str, times: int = 1) -> None:
+    """Return when the server has begun as many calls of that tool."""
     async with asyncio.timeout(_ENOUGH):
         while True:
-            if f'"name": "{name}"' in _count_file():
+            if _count_file().count(f'"name": "{name}"') >= times:
                 return
             await asyncio.sleep(0.05)
 
