@@ -15,6 +15,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
         id: Of the request.
         decision: `allow` or `deny`.
         layer: That denied, or empty.
+        member: The acting member, where the caller named one.
         outcome: `ok`, `tool_error`, `error`, `unknown` or `none`: it never ran.
         code: Of what went wrong, or empty.
         arguments: JSON, redacted and cut to the cap.
@@ -26,6 +27,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     time: datetime
     tenant: str
     principal: str
+    member: str | None
     role: str
     server: str
     tool: str
@@ -102,7 +104,7 @@ class Filter:
         role: A role that the caller had.
         since: From it on.
         until: Before it.
-        text: Part of request id, tool, server, caller, arguments or error.
+        text: Part of request id, tool, server, caller, member, arguments or error.
     """
 
     principal: str | None = None
