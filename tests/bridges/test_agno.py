@@ -3,8 +3,9 @@
 from pathlib import Path
 
 import pytest
-from tests.bridges.harness import INSTALLATION, WAYS, Office, assert_day, run_published
+from tests.bridges.harness import INSTALLATION, WAYS, Office, assert_day, run_page, run_published
 from tests.bridges.published import published_tools
+from tests.docs.scratch import Scratch
 
 pytestmark = pytest.mark.timeout(INSTALLATION)
 
@@ -28,3 +29,7 @@ def test_every_published_schema_becomes_a_tool(python: Path, tmp_path: Path, sha
     tools = published_tools(shared, tmp_path)
 
     tools.assert_usable(run_published(python, "agno_agent", tools, tmp_path), tmp_path)
+
+
+def test_its_page_does_what_it_says(python: Path, scratch: Scratch) -> None:
+    run_page("bridge-agno", python, scratch)

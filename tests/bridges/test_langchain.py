@@ -6,8 +6,16 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from tests.bridges.harness import INSTALLATION, WAYS, Office, assert_day, run_published
+from tests.bridges.harness import (
+    INSTALLATION,
+    WAYS,
+    Office,
+    assert_day,
+    run_page,
+    run_published,
+)
 from tests.bridges.published import published_tools
+from tests.docs.scratch import Scratch
 
 pytestmark = pytest.mark.timeout(INSTALLATION)
 
@@ -34,6 +42,10 @@ def test_every_published_schema_becomes_a_tool(python: Path, tmp_path: Path, sha
     told = run_published(python, "langchain_agent", tools, tmp_path)
 
     tools.assert_usable(told, tmp_path, as_shown=without_titles)
+
+
+def test_its_page_does_what_it_says(python: Path, scratch: Scratch) -> None:
+    run_page("bridge-langchain", python, scratch)
 
 
 def without_titles(schema: Mapping[str, Any]) -> Any:
