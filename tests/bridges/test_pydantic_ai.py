@@ -4,7 +4,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.bridges.harness import INSTALLATION, READERS, assert_day, open_office, run_page
+from tests.bridges.harness import (
+    INSTALLATION,
+    READERS,
+    assert_day,
+    open_office,
+    run_page,
+    run_published,
+)
 from tests.bridges.published import published_tools
 from tests.docs.scratch import Scratch
 
@@ -54,15 +61,9 @@ def test_every_published_schema_is_shown_unaltered_and_can_be_called(
     python: Path, tmp_path: Path, shared: Path
 ) -> None:  # issue 7: 4
     tools = published_tools(shared, tmp_path)
-    allow = [f"{name}/*" for name in tools.servers]
-    document = {
-        "mcp_servers": dict(tools.servers),
-        "roles": {"reader": {"allow": allow}, "writer": {"allow": allow}},
-    }
-    with open_office(tmp_path, document) as office:
-        answer = office.run(python, "pydantic_ai_schemas", arguments=tools.arguments)
+    answer = run_published(python, "pydantic_ai_schemas", tools, tmp_path)
 
-    tools.assert_usable(answer.value, tmp_path, as_shown=dict)
+    tools.assert_usable(answer, tmp_path, as_shown=dict)
 
 
 def test_every_snippet_of_its_page_runs(python: Path, scratch: Scratch) -> None:

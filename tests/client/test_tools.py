@@ -47,6 +47,18 @@ async def test_a_call_gives_what_the_tool_gives(reader: Either, count_file: Path
     assert (typed.structured, typed.text) == ({"n": 3}, '{"n": 3}')
 
 
+@pytest.mark.parametrize("kind", ["asynchronous", "synchronous"])
+async def test_what_goes_with_every_call_reaches_the_server(
+    kind: str, gateway: Running, count_file: Path
+) -> None:
+    meta = {"remit/member": "8b9cad0e-1f20-4f3e-9d3a-0f5a4b7f1c11", "remit/agents": ["a"]}
+    async with open_either(kind, gateway.base, key=gateway.key("reader"), meta=meta) as either:
+        await either.call_tool("tools__read")
+
+    sent = received(count_file, "tools/call")[-1]["params"]["_meta"]
+    assert {name: sent[name] for name in meta} == meta
+
+
 async def test_progress_is_told_on_the_way_and_no_call_hears_of_another(reader: Either) -> None:
     heard: dict[int, list[tuple[float, float | None, str]]] = {0: [], 1: [], 2: []}
 

@@ -75,7 +75,8 @@ UntilFlag = Annotated[
     datetime | None, typer.Option("--until", metavar="TIME", help="Before it; likewise.")
 ]
 TextFlag = Annotated[
-    str | None, typer.Option("--text", help="Part of tool, server, caller, arguments or error.")
+    str | None,
+    typer.Option("--text", help="Part of id, tool, server, caller, member, arguments, error."),
 ]
 
 ChangesFlag = Annotated[

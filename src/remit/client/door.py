@@ -44,10 +44,12 @@ class Door:
 
     Args:
         address: Where the gateway is.
+        meta: What goes into the `_meta` of each request beside what has to.
     """
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: Address, meta: Json) -> None:
         self._address = address
+        self._meta = {**meta, **_META}
         self._numbers = itertools.count(1)
         # Tools whose arguments are mirrored in headers; nearly none, by endpoint.
         self._mirrored: dict[str | None, Mapping[str, Headers]] = {}
@@ -145,7 +147,7 @@ class Door:
         is_repeatable: bool = False,
     ) -> Request:
         number = next(self._numbers)
-        meta = _META if token is None else {**_META, "progressToken": token}
+        meta = self._meta if token is None else {**self._meta, "progressToken": token}
         message = {
             "jsonrpc": "2.0",
             "id": number,

@@ -52,7 +52,7 @@ class Caller(Model):
 
 async def main() -> None:
     caller = Caller()
-    async with toolset("reader", "remote") as tools:
+    async with toolset("reader", "local") as tools:
         server = RemitServer(tools)
         agent = Agent("caller", model=caller, mcp_servers=[server])
         try:

@@ -28,7 +28,7 @@ async def main() -> None:
         del waiting[:AT_ONCE]
         return ModelResponse(parts=[ToolCallPart(*call) for call in turn] or [TextPart("done")])
 
-    async with toolset("reader", "remote") as tools:
+    async with toolset("reader", "local") as tools:
         await Agent(FunctionModel(answer), toolsets=[RemitToolset(tools)]).run("Go on")
     report({"offered": shown, "left_out": {}, "answers": answers})
 
