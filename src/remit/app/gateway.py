@@ -146,8 +146,7 @@ async def open_gateway(
 
 
 def _start_keeping_up(tasks: TaskGroup, gateway: Gateway, *, everyone: bool) -> None:
-    database = gateway.installation.database
-    notices = Notices(database)
+    database, notices = gateway.installation.database, gateway.tenants.notices
     tasks.start_soon(notices.listen)
     tasks.start_soon(_watch_epochs, Epochs(database), notices, gateway, everyone)
     if everyone:

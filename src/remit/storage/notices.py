@@ -43,6 +43,17 @@ class Notices:
                 await self._tell.wait()
         return self._told
 
+    @property
+    def told(self) -> int:
+        """How many notices there were."""
+        return self._told
+
+    def note(self) -> None:
+        """Tell those who wait in this process of a change that it made itself."""
+        self._told += 1
+        self._tell.set()
+        self._tell = anyio.Event()
+
     async def listen(self) -> None:
         """Listen until cancelled, and again whenever the connection breaks; SQLite tells nobody."""
         engine = self._database.engine
@@ -89,7 +100,7 @@ class Notices:
     async def _take_notices(self, connection: AsyncConnection, driver: Any) -> None:
         while True:
             # also at first: what was told while nobody listened
-            self._note_one()
+            self.note()
             heard = False
             async for _ in driver.notifies(timeout=ALIVE_EVERY, stop_after=1):
                 heard = True
@@ -97,8 +108,3 @@ class Notices:
                 with anyio.fail_after(_ANSWER):
                     await connection.execute(text("SELECT 1"))
                     await connection.commit()
-
-    def _note_one(self) -> None:
-        self._told += 1
-        self._tell.set()
-        self._tell = anyio.Event()
