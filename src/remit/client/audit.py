@@ -16,6 +16,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
         decision: `allow` or `deny`.
         layer: That denied, or empty.
         member: The acting member, where the caller named one.
+        agent: The agent that acted, for itself or by another caller.
         outcome: `ok`, `tool_error`, `error`, `unknown` or `none`: it never ran.
         code: Of what went wrong, or empty.
         arguments: JSON, redacted and cut to the cap.
@@ -42,6 +43,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     arguments_size: int
     result_size: int
     error: str | None
+    agent: str | None
 
 
 class Break(msgspec.Struct, frozen=True, kw_only=True):
