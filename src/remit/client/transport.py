@@ -13,7 +13,7 @@ TIMEOUT: Final = 60.0
 LIMITS: Final = httpx2.Limits(
     max_connections=100, max_keepalive_connections=20, keepalive_expiry=2.0
 )
-"""A connection at rest is left before a gateway leaves it (5 s), which a call would meet halfway."""
+"""A connection at rest is left before a gateway leaves it (5 s): a call might meet that halfway."""
 
 NO_PROXY: Final[Mapping[str, None]] = {"http://": None, "https://": None}
 """Mounts that overrule the proxies of the environment; its certificates still count."""
