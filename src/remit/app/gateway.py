@@ -142,7 +142,8 @@ async def open_gateway(
         tasks.start_soon(tokens.keep_fresh)
         if declared is None:
             _start_keeping_up(tasks, gateway, everyone=everyone)
-        yield gateway
+        async with tenants.escalation.running():
+            yield gateway
 
 
 def _start_keeping_up(tasks: TaskGroup, gateway: Gateway, *, everyone: bool) -> None:
