@@ -135,6 +135,7 @@ EXAMPLES: Mapping[str, Callable[[Client], Operation[Any]]] = {
     "who_can": lambda _: authority.who_can("tools/work"),
     "tools.list": lambda _: authority.tools(f"role:{ROLE}"),
     "audit.search": lambda _: audit.search(),
+    "audit.decisions": lambda _: audit.decisions(),
     "audit.verify": lambda _: audit.verify(),
     "audit.export": lambda _: audit.export(),
     "doctor.examine": lambda _: doctor.examine(),

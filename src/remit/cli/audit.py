@@ -214,8 +214,8 @@ def decisions(
     """Show what agents did and decided, newest first: two rows a call, one a decision."""
     most = usual_rows(agent) if limit is None else limit
     if (remote := reach(url, key, tenant)) is not None:
-        found: Sequence[Mapping[str, object]] = remote.all_items(
-            "/audit/decisions", most, agent=agent
+        found: Sequence[Mapping[str, object]] = to_builtins(
+            remote.all_items(client_audit.decisions(agent, limit=most))
         )
     else:
         rows = run(lambda: _decisions(Settings.read(config, tenant=tenant), agent, most))

@@ -46,6 +46,22 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     agent: str | None
 
 
+class LoggedDecision(msgspec.Struct, frozen=True, kw_only=True):
+    """What an agent did or decided.
+
+    Attributes:
+        decision: Such as `Invoked tool: mcp__mail__send`, or a title.
+        context: JSON, redacted and cut to the cap.
+    """
+
+    id: str
+    agentId: str  # noqa: N815 - the source's spelling
+    decision: str
+    reasoning: str
+    context: str | None
+    timestamp: datetime
+
+
 class Break(msgspec.Struct, frozen=True, kw_only=True):
     """The first row that does not fit.
 
@@ -139,6 +155,24 @@ def search(
         path=at("audit"),
         answer=Page[Row],
         query={**asdict(wanted), "changes": changes, "limit": limit, "cursor": cursor},
+    )
+
+
+def decisions(
+    agent: str | None = None, *, limit: int | None = None
+) -> Operation[Page[LoggedDecision]]:
+    """What agents, or one of them, did and decided, newest first.
+
+    Args:
+        agent: Its id.
+        limit: Rows; 50 of one agent, else 100.
+    """
+    return Operation(
+        id="audit.decisions",
+        method="GET",
+        path=at("audit", "decisions"),
+        answer=Page[LoggedDecision],
+        query={"agent": agent, "limit": limit},
     )
 
 
