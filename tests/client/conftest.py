@@ -53,7 +53,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Generator[Running]:
         "limits": [{"role": "student", "calls": 2, "per": "day"}],
     }
     config.write_text(json.dumps(document))
-    running = start_gateway(folder, config)
+    running = start_gateway(folder, config).settle()
     yield running
     running.stop()
 
