@@ -385,7 +385,8 @@ class ProblemDetails(ClientError):
         problems: Sequence[str] = (),
         retry_after: float | None = None,
     ) -> None:
-        super().__init__(detail, status=status, code=code, request_id=request_id)
+        told = "\n".join(problems) or detail
+        super().__init__(told, status=status, code=code, request_id=request_id)
         self.title = title
         self.detail = detail
         self.problems = tuple(problems)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.bridges.published import PublishedTools
 from tests.docs.blocks import blocks_of
 from tests.docs.rules import RULES
 from tests.docs.scratch import Scratch
@@ -105,8 +106,8 @@ class Told:
     """What a program said.
 
     Attributes:
-        value: The document that it printed.
-        errors: Its standard error, where logs go.
+        value: The document on the last line that it printed.
+        errors: Everything else, logs among it.
     """
 
     value: Any
@@ -128,7 +129,8 @@ def run_program(
         check=False,
     )
     assert done.returncode == 0, done.stderr[-5000:]
-    return Told(value=json.loads(done.stdout), errors=done.stderr)
+    said, _, answer = done.stdout.strip().rpartition("\n")  # some frameworks log to stdout
+    return Told(value=json.loads(answer), errors=said + done.stderr)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,21 +205,52 @@ def open_office(folder: Path, document: Mapping[str, Any] | None = None) -> Gene
         gateway.stop()
 
 
-def every_schema(shared: Path, folder: Path) -> dict[str, Any]:
-    """Return a declaration with a server for each file of handed tools, all open to `reader`."""
-    servers = {
-        f"list{number}": fixture_entry(
-            json.loads(path.read_bytes())["tools"], folder / f"list{number}.jsonl"
-        )
-        for number, path in enumerate(sorted((shared / "tools").glob("*.json")))
-    }
-    return {
-        "version": "1.0",
-        "mcp_servers": servers,
-        "roles": {
-            role: {"allow": [f"{name}/*" for name in servers]} for role in ("reader", "writer")
-        },
-    }
+WAYS = ("remote", "local")
+READERS = ["desk__die", "desk__read", "desk__slow", "desk__steps"]
+WRITERS = [*READERS, "desk__write"]
+
+
+def assert_day(day: Mapping[str, Any], *, unlisted: str = "desk__write") -> None:
+    """Fail unless an agent went through `inside.working_day` as it must (issue 7, must show 2, 3).
+
+    Args:
+        day: `reader` and `writer` are the names that the model is offered; `heard` is what it read
+            of each call, with whether that was a failure; then `last`, `progress`, `demoted`,
+            `promoted` and `cancelled`.
+        unlisted: Is in what it reads of a call of a tool that it was not offered.
+    """
+    assert (sorted(day["reader"]), sorted(day["writer"])) == (READERS, WRITERS)
+    read, write, wrong, died, again, steps, taken = day["heard"]
+    assert read == ['read {"of": "shelf"}', False]
+    assert unlisted in write[0]
+    assert wrong[0].startswith('"of" is a required property. Correct the arguments')
+    assert "server 'desk' exited with code 3" in died[0]
+    assert again == ['read {"of": "again"}', False]
+    assert steps == ["steps {}", False]
+    assert "desk__read was not called" in taken[0]
+    assert "Calling it again does not help" in taken[0]
+    assert [has_failed for _, has_failed in (wrong, died, taken)] == [True] * 3
+    assert day["last"] == "done"
+    assert [step[-3:] for step in day["progress"]] == [[1, 2, "half of it"], [2, 2, "all of it"]]
+    assert sorted(day["demoted"]) == [name for name in READERS if name != "desk__read"]
+    assert sorted(day["promoted"]) == WRITERS
+    assert day["cancelled"] is True
+
+
+def run_published(python: Path, program: str, tools: PublishedTools, folder: Path) -> Any:
+    """Have `programs/{program}.py` call every published tool as `reader`; return what it told.
+
+    It finds the arguments by name in `inside.GIVEN["arguments"]`.
+    """
+    config = folder / "published.yaml"
+    roles = {"reader": {"allow": [f"{name}/*" for name in tools.servers]}}
+    document = {"version": "1.0", "mcp_servers": tools.servers, "roles": roles}
+    config.write_text(json.dumps(document))
+    given = {"config": os.fspath(config), "arguments": tools.arguments}
+    file = folder / "given.json"  # too much for a variable
+    file.write_text(json.dumps(given))
+    program_file = os.fspath(PROGRAMS / f"{program}.py")
+    return run_program(python, [program_file], folder, {"GIVEN_FILE": os.fspath(file)}).value
 
 
 def run_page(name: str, python: Path, scratch: Scratch) -> None:

@@ -99,18 +99,17 @@ def test_a_tool_can_be_invoked_without_await(langchain: Path, tmp_path: Path) ->
     assert len(executed(count_file)) == 1
 
 
-def test_an_argument_that_langchain_takes_for_itself_leaves_the_tool_out_and_says_so(
-    langchain: Path, tmp_path: Path
-) -> None:
-    schema = {"type": "object", "properties": {"config": {"type": "string"}}}
-    tools: list[Any] = ["read", {"name": "set", "inputSchema": schema}]
-    servers = {"store": fixture_entry(tools, tmp_path / "ran.jsonl")}
+def test_an_argument_may_be_called_as_langchains_own(langchain: Path, tmp_path: Path) -> None:
+    count_file = tmp_path / "ran.jsonl"
+    arguments = {name: name for name in ("config", "run_manager", "self", "runtime", "state")}
 
-    told, errors = run(LISTING, langchain, tmp_path, servers)
+    said, _ = run(
+        *(AGENT, langchain, tmp_path, {"store": fixture_entry(["set"], count_file)}),
+        turns=[["store__set", arguments]],
+    )
 
-    assert [name for name, _, _ in told["all"]] == ["store__read"]
-    assert "left out" in errors
-    assert "'config'" in errors
+    assert [status for status, _ in said["told"]] == ["success"]
+    assert executed(count_file)[0].arguments == arguments
 
 
 def test_every_published_schema_becomes_a_tool_that_a_model_is_offered_whole(
@@ -124,17 +123,13 @@ def test_every_published_schema_becomes_a_tool_that_a_model_is_offered_whole(
         name: fixture_entry(tools, tmp_path / f"{name}.jsonl") for name, tools in lists.items()
     }
 
-    said, errors = run(SCHEMAS, langchain, tmp_path, servers)
+    said, _ = run(SCHEMAS, langchain, tmp_path, servers)
 
     offered = 0
     assert said["rejected"] == {}
     for name, tools in lists.items():
         for tool in tools:
-            found = said["told"].get(f"{name}__{tool['name']}")
-            if found is None:
-                assert f"server='{name}' tool='{tool['name']}'" in errors
-                continue
-            schema, published, parameters = found
+            schema, published, parameters = said["told"][f"{name}__{tool['name']}"]
             assert schema == {"properties": {}, **tool["inputSchema"]}
             assert published == f"{name}__{tool['name']}"
             assert parameters["properties"].keys() == schema["properties"].keys()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from remit.client.asynchronous import AsyncClient
+    from remit.client.operations import Operation, Page, Tagged
     from remit.client.synchronous import Client
     from remit.client.tools import CallResult, Progress, ToolDefinition
 else:
@@ -15,7 +16,10 @@ else:
         "AsyncClient": "remit.client.asynchronous",
         "CallResult": "remit.client.tools",
         "Client": "remit.client.synchronous",
+        "Operation": "remit.client.operations",
+        "Page": "remit.client.operations",
         "Progress": "remit.client.tools",
+        "Tagged": "remit.client.operations",
         "ToolDefinition": "remit.client.tools",
     }
 
@@ -33,4 +37,13 @@ else:
         return sorted({*globals(), *_PLACES})
 
 
-__all__ = ["AsyncClient", "CallResult", "Client", "Progress", "ToolDefinition"]
+__all__ = [
+    "AsyncClient",
+    "CallResult",
+    "Client",
+    "Operation",
+    "Page",
+    "Progress",
+    "Tagged",
+    "ToolDefinition",
+]

@@ -1,6 +1,9 @@
 """`AsyncClient`: a gateway over HTTP, for programs that await."""
 
-from collections.abc import Awaitable, Callable, Mapping
+import codecs
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from inspect import isawaitable
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -11,6 +14,16 @@ import httpx2
 from remit.client.address import Address
 from remit.client.door import Door, progress_of
 from remit.client.exchange import Notice, Reading, Reply, Request, Steps
+from remit.client.operations import (
+    Operation,
+    Page,
+    Tagged,
+    asking,
+    first_page,
+    next_page,
+    problem_of,
+    request_of,
+)
 from remit.client.tools import CallResult, Progress, ToolDefinition
 from remit.client.transport import BROKEN, LIMITS, TIMEOUT, closed, too_slow, unreachable
 
@@ -123,17 +136,77 @@ class AsyncClient:
 
         return await self._take(self._door.calling(name, arguments or {}, server, token), hear)
 
+    async def ask(self, operation: Operation[T]) -> T:
+        """Ask for something of the HTTP API.
+
+        Raises:
+            ProblemDetails: The gateway refuses.
+            ClientError: There is no answer of use.
+        """
+        return (await self.ask_tagged(operation)).value
+
+    async def ask_tagged(self, operation: Operation[T]) -> Tagged[T]:
+        """Do the same and tell the `ETag`, which a change of what was read asks for."""
+        return await self._take(asking(operation, self._address.base, self._address.tenant))
+
+    async def pages(self, operation: Operation[Page[T]]) -> AsyncGenerator[T]:
+        """Give every entry of a list, from as many pages as it has.
+
+        Raises:
+            ClientError: A page cannot be had; what was given before holds.
+        """
+        wanted: Operation[Page[T]] | None = first_page(operation)
+        while wanted is not None:
+            page = await self.ask(wanted)
+            for item in page.items:
+                yield item
+            wanted = next_page(wanted, page)
+
+    @asynccontextmanager
+    async def stream(self, operation: Operation[str]) -> AsyncGenerator[AsyncIterator[str]]:
+        """Give the parts of a text of any length, as they come.
+
+        Raises:
+            ClientError: There is none, or it breaks off.
+        """
+        request = request_of(operation, self._address.tenant)
+        opening = self._open(request)
+        try:
+            response = await self._within(opening.__aenter__)
+            try:
+                reading = self._reading(request, response)
+                if not response.is_success:
+                    await self._within(partial(self._read, response, reading, None))
+                    raise problem_of(self._address.base, reading.finish())
+                yield self._parts(response)
+            finally:
+                await opening.__aexit__(None, None, None)
+        except httpx2.TransportError as error:
+            raise unreachable(self._address.base, error) from error
+
+    async def _parts(self, response: httpx2.Response) -> AsyncGenerator[str]:
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        pieces = response.aiter_raw()
+        while piece := await self._within(partial(anext, pieces, b"")):
+            yield decoder.decode(piece)
+
     async def _take(self, steps: Steps[T], hear: Hear | None = None) -> T:
+        try:
+            return await self._within(partial(self._carry, steps, hear))
+        finally:
+            steps.close()
+
+    async def _within(self, act: Callable[[], Awaitable[T]]) -> T:
+        """Act within the time limit, unless the client is closed meanwhile."""
         if self._is_closed:
             raise closed()
         scope = anyio.CancelScope(deadline=anyio.current_time() + self._timeout)
         self._running.add(scope)
         try:
             with scope:
-                return await self._carry(steps, hear)
+                return await act()
         finally:
             self._running.discard(scope)
-            steps.close()
         raise closed() if self._is_closed else too_slow(self._address.base, self._timeout)
 
     async def _carry(self, steps: Steps[T], hear: Hear | None) -> T:
@@ -156,23 +229,32 @@ class AsyncClient:
             raise unreachable(self._address.base, error) from error
 
     async def _exchange(self, request: Request, hear: Hear | None) -> Reply:
-        async with self._http.stream(
+        async with self._open(request) as response:
+            reading = self._reading(request, response)
+            await self._read(response, reading, hear)
+            return reading.finish()
+
+    async def _read(self, response: httpx2.Response, reading: Reading, hear: Hear | None) -> None:
+        async for piece in response.aiter_raw():
+            for notice in reading.feed(piece):
+                if hear is not None:
+                    await hear(notice)
+            if reading.is_over:
+                break
+
+    def _open(self, request: Request) -> AbstractAsyncContextManager[httpx2.Response]:
+        return self._http.stream(
             request.method,
             self._address.base + request.path,
             params=request.query or None,
             content=request.body or None,
             headers=request.headers,
-        ) as response:
-            reading = Reading(
-                request,
-                base=self._address.base,
-                status=response.status_code,
-                headers=response.headers,
-            )
-            async for piece in response.aiter_raw():
-                for notice in reading.feed(piece):
-                    if hear is not None:
-                        await hear(notice)
-                if reading.is_over:
-                    break
-            return reading.finish()
+        )
+
+    def _reading(self, request: Request, response: httpx2.Response) -> Reading:
+        return Reading(
+            request,
+            base=self._address.base,
+            status=response.status_code,
+            headers=response.headers,
+        )

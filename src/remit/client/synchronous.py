@@ -1,7 +1,9 @@
 """`Client`: a gateway over HTTP, for programs that wait."""
 
+import codecs
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -10,6 +12,16 @@ import httpx2
 from remit.client.address import Address
 from remit.client.door import Door, progress_of
 from remit.client.exchange import Notice, Reading, Reply, Request, Steps
+from remit.client.operations import (
+    Operation,
+    Page,
+    Tagged,
+    asking,
+    first_page,
+    next_page,
+    problem_of,
+    request_of,
+)
 from remit.client.tools import CallResult, ToolDefinition
 from remit.client.transport import BROKEN, LIMITS, TIMEOUT, closed, too_slow, unreachable
 
@@ -117,6 +129,48 @@ class Client:
 
         return self._take(self._door.calling(name, arguments or {}, server, token), hear)
 
+    def ask(self, operation: Operation[T]) -> T:
+        """Ask for something of the HTTP API.
+
+        Raises:
+            ProblemDetails: The gateway refuses.
+            ClientError: There is no answer of use.
+        """
+        return self.ask_tagged(operation).value
+
+    def ask_tagged(self, operation: Operation[T]) -> Tagged[T]:
+        """Do the same and tell the `ETag`, which a change of what was read asks for."""
+        return self._take(asking(operation, self._address.base, self._address.tenant))
+
+    def pages(self, operation: Operation[Page[T]]) -> Generator[T]:
+        """Give every entry of a list, from as many pages as it has.
+
+        Raises:
+            ClientError: A page cannot be had; what was given before holds.
+        """
+        wanted: Operation[Page[T]] | None = first_page(operation)
+        while wanted is not None:
+            page = self.ask(wanted)
+            yield from page.items
+            wanted = next_page(wanted, page)
+
+    @contextmanager
+    def stream(self, operation: Operation[str]) -> Generator[Iterator[str]]:
+        """Give the parts of a text of any length, as they come.
+
+        Raises:
+            ClientError: There is none, or it breaks off.
+        """
+        if self._is_closed:
+            raise closed()
+        request = request_of(operation, self._address.tenant)
+        with self._failing(), self._open(request, self._timeout) as response:
+            reading = self._reading(request, response)
+            if not response.is_success:
+                self._read(response, reading, time.monotonic() + self._timeout, None)
+                raise problem_of(self._address.base, reading.finish())
+            yield _parts(response)
+
     def _take(self, steps: Steps[T], hear: Hear | None = None) -> T:
         if self._is_closed:
             raise closed()
@@ -131,44 +185,66 @@ class Client:
             steps.close()
 
     def _send(self, request: Request, until: float, hear: Hear | None) -> Reply:
-        try:
+        with self._failing():
             try:
                 return self._exchange(request, until, hear)
             except BROKEN:
                 if self._is_closed or not request.is_repeatable:
                     raise
                 return self._exchange(request, until, hear)
-        except httpx2.ReadTimeout as error:
-            raise too_slow(self._address.base, self._timeout) from error
+
+    @contextmanager
+    def _failing(self) -> Generator[None]:
+        try:
+            yield
         except httpx2.TransportError as error:
             if self._is_closed:
                 raise closed() from error
+            if isinstance(error, httpx2.ReadTimeout):
+                raise too_slow(self._address.base, self._timeout) from error
             raise unreachable(self._address.base, error) from error
 
     def _exchange(self, request: Request, until: float, hear: Hear | None) -> Reply:
         left = until - time.monotonic()
         if left <= 0:
             raise too_slow(self._address.base, self._timeout)
-        with self._http.stream(
+        with self._open(request, left) as response:
+            reading = self._reading(request, response)
+            self._read(response, reading, until, hear)
+            return reading.finish()
+
+    def _read(
+        self, response: httpx2.Response, reading: Reading, until: float, hear: Hear | None
+    ) -> None:
+        for piece in response.iter_raw():
+            for notice in reading.feed(piece):
+                if hear is not None:
+                    hear(notice)
+            if reading.is_over:
+                break
+            if time.monotonic() > until:
+                raise too_slow(self._address.base, self._timeout)
+
+    def _open(self, request: Request, timeout: float) -> AbstractContextManager[httpx2.Response]:
+        return self._http.stream(
             request.method,
             self._address.base + request.path,
             params=request.query or None,
             content=request.body or None,
             headers=request.headers,
-            timeout=left,
-        ) as response:
-            reading = Reading(
-                request,
-                base=self._address.base,
-                status=response.status_code,
-                headers=response.headers,
-            )
-            for piece in response.iter_raw():
-                for notice in reading.feed(piece):
-                    if hear is not None:
-                        hear(notice)
-                if reading.is_over:
-                    break
-                if time.monotonic() > until:
-                    raise too_slow(self._address.base, self._timeout)
-            return reading.finish()
+            timeout=timeout,
+        )
+
+    def _reading(self, request: Request, response: httpx2.Response) -> Reading:
+        return Reading(
+            request,
+            base=self._address.base,
+            status=response.status_code,
+            headers=response.headers,
+        )
+
+
+def _parts(response: httpx2.Response) -> Generator[str]:
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    for piece in response.iter_raw():
+        yield decoder.decode(piece)

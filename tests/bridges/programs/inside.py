@@ -7,13 +7,18 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Collection
+from collections.abc import Awaitable, Callable, Collection, Coroutine
 from pathlib import Path
 from typing import Any
 
 from remit.bridges.toolset import Toolset
 
-GIVEN: dict[str, Any] = json.loads(os.environ["GIVEN"])
+GIVEN: dict[str, Any] = json.loads(
+    os.environ.get("GIVEN") or Path(os.environ["GIVEN_FILE"]).read_text()
+)
+Step = tuple[str, dict[str, Any]] | Callable[[], Awaitable[Any]]
+"""A call that a model makes in its turn, or what happens before that turn."""
+
 WAYS = ("remote", "local")
 _ENOUGH = 30.0
 
@@ -48,9 +53,38 @@ async def until_ran(name: str, times: int = 1) -> None:
             await asyncio.sleep(0.05)
 
 
+def working_day(tools: Toolset) -> list[Step]:
+    """Return what a reader's model does in one run; see `harness.assert_day`."""
+    return [
+        ("desk__read", {"of": "shelf"}),
+        ("desk__write", {}),
+        ("desk__read", {}),
+        ("desk__die", {}),
+        ("desk__read", {"of": "again"}),
+        ("desk__steps", {}),
+        lambda: change("demoted", tools, gone=["desk__read"]),
+        ("desk__read", {"of": "secret"}),
+    ]
+
+
+async def happen(steps: list[Any]) -> None:
+    """Let happen what comes before the next call."""
+    while steps and callable(steps[0]):
+        await steps.pop(0)()
+
+
+async def is_cut_short(run: Coroutine[Any, Any, Any], tool: str, times: int = 1) -> bool:
+    """Cancel a run once the server has begun its call; return whether that ended it."""
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(run)
+        await until_ran(tool, times)
+        task.cancel()
+    return task.cancelled()
+
+
 def report(value: Any) -> None:
-    """Print the program's one answer."""
-    json.dump(value, sys.stdout)
+    """Print the program's one answer, which ends its output."""
+    sys.stdout.write(f"\n{json.dumps(value)}\n")
 
 
 def _apply() -> None:
