@@ -12,7 +12,7 @@ from copy import deepcopy
 from hashlib import sha256
 from typing import Any, Final
 
-from remit.bridges.frameworks import LeftOut, not_installed
+from remit.bridges.frameworks import LeftOut
 from remit.bridges.strict_schema import StrictSchema
 from remit.bridges.toolset import Toolset
 from remit.client.tools import CallResult, ToolDefinition
@@ -24,7 +24,11 @@ try:
     from crewai.utilities.string_utils import sanitize_tool_name
     from pydantic import BaseModel, PrivateAttr, RootModel
 except ModuleNotFoundError as missing:
-    raise not_installed("crewai", missing) from missing
+    raise ModuleNotFoundError(
+        f"remit's bridge to CrewAI needs {missing.name}, which is not installed; CrewAI cannot be"
+        " beside remit's own dependencies, and docs/bridge-crewai.md says how to have both",
+        name=missing.name,
+    ) from missing
 
 Heard = Callable[[str, float, float | None, str], None]
 """Takes a tool's name at the gateway, what is done, of how much if known, and a text or nothing."""

@@ -105,8 +105,15 @@ class Toolset:
             server: One server, whose own names count then, or None for all.
             tenant: Its name or UUID, where it is not the default.
         """
-        # deferred: the engine, which a remote toolset works without
-        from remit.bridges.local import LocalSource  # noqa: PLC0415
+        try:
+            # deferred: the engine, which a remote toolset works without
+            from remit.bridges.local import LocalSource  # noqa: PLC0415
+        except ModuleNotFoundError as missing:
+            raise ModuleNotFoundError(
+                "Toolset.local needs the whole of remit, and here its package"
+                f" {missing.name} is missing; use Toolset.remote, over a running gateway",
+                name=missing.name,
+            ) from missing
 
         return cls(LocalSource(None if config is None else Path(config), subject, server, tenant))
 

@@ -59,7 +59,7 @@ def spelled(steps: list[Step]) -> list[Any]:
 def offered(bridge: RemitTools) -> list[str]:
     agent = agent_of(bridge.tools())
     agent.kickoff("What is there?")
-    return list(agent.llm.offered[0])
+    return [name.replace("desk_", "desk__") for name in agent.llm.offered[0]]
 
 
 def day() -> dict[str, Any]:
@@ -73,17 +73,19 @@ def day() -> dict[str, Any]:
 
     agent = agent_of(bridge.tools(), *spelled(working_day(tools)))
     end = agent.kickoff("Go on")
-    told["last"] = end.raw
-    told["failures"] = [f.model_dump(mode="json") for f in end.tool_failures]
-    told["heard"], told["progress"] = agent.llm.heard, progress
+    failed = {failure.message for failure in end.tool_failures}
+    told["heard"] = [[text, text in failed] for text in agent.llm.heard]
+    told["last"], told["progress"] = end.raw, progress
     told["demoted"] = offered(bridge)
     waiting(change)("promoted", tools, new=["desk__read", "desk__write"])
     told["promoted"] = offered(bridge)
     waiting(change)("as before", tools, gone=["desk__write"])
 
     told["twice"] = crew_of(bridge)
-    told["cancelled"] = asyncio.run(is_cut_short(agent_of(bridge.tools(), ("desk_slow", {})).kickoff_async("Wait"), "slow"))
+    waits = agent_of(bridge.tools(), ("desk_slow", {})).kickoff_async("Wait")
+    told["cancelled"] = asyncio.run(is_cut_short(waits, "slow"))
     told["cut short"] = asyncio.run(cut_short(tools))
+    told["again"] = [tool.name for tool in bridge.tools()]
     waiting(others.aclose)()
     return told
 
@@ -97,14 +99,14 @@ def crew_of(bridge: RemitTools) -> list[str]:
     return agent.llm.heard
 
 
-async def cut_short(tools: Toolset) -> list[str]:
-    """Return what the model reads of a call whose toolset is closed meanwhile."""
+async def cut_short(tools: Toolset) -> bool:
+    """Close the toolset while a call runs; return whether that ended the run."""
     agent = agent_of(await RemitTools(tools).atools(), ("desk_slow", {}))
     async with asyncio.TaskGroup() as group:
-        group.create_task(agent.kickoff_async("Wait"))
+        run = group.create_task(agent.kickoff_async("Wait"))
         await until_ran("slow", 2)
         await tools.aclose()
-    return agent.llm.heard
+    return run.cancelled()
 
 
 def broken() -> dict[str, str]:
@@ -122,7 +124,7 @@ def broken() -> dict[str, str]:
 
 
 def published() -> dict[str, Any]:
-    """Call every tool that is published, ten in a turn."""
+    """Call every tool that is published, a hundred in a run."""
     bridge = RemitTools(toolset("reader", "remote"))
     tools = bridge.tools()
     answers: dict[str, str] = {}
