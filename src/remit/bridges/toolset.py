@@ -72,6 +72,7 @@ class Toolset:
         key: str | None = None,
         server: str | None = None,
         tenant: str | None = None,
+        meta: Mapping[str, Any] | None = None,
     ) -> "Toolset":
         """Return the tools of whoever holds *key*, over a running gateway.
 
@@ -82,8 +83,9 @@ class Toolset:
             key: An API key or a token; else `$REMIT_KEY`, read at the first use.
             server: One server, whose own names count then, or None for all.
             tenant: Its UUID, where it is not that of the key.
+            meta: What goes into the `_meta` of each call, such as the `remit/member` that acts.
         """
-        return cls(RemoteSource(url, key, server, tenant))
+        return cls(RemoteSource(url, key, server, tenant, meta=meta))
 
     @classmethod
     def local(
