@@ -118,7 +118,7 @@ class RemitTool(BaseTool):
             parameters_json_schema=dict(self._tool.input_schema),
         )
 
-    async def run_async(self, *, args: dict[str, Any], tool_context: Any) -> dict[str, Any]:
+    async def run_async(self, *, args: dict[str, Any], **_: Any) -> dict[str, Any]:
         """Call the tool, by the name that it has at the gateway.
 
         Raises:
@@ -143,5 +143,5 @@ class _Broken(BaseTool):
         super().__init__(name="remit", description=str(error))
         self._error = error
 
-    async def process_llm_request(self, *, tool_context: Any, llm_request: Any) -> None:
+    async def process_llm_request(self, **_: Any) -> None:
         raise self._error
