@@ -38,9 +38,9 @@ class Scripted(BaseLlm):
             if part.function_response:
                 [(kind, text)] = part.function_response.response.items()
                 self.heard.append([text, kind == "error"])
-        while self.steps and callable(happens := self.steps[0]):
+        while self.steps and callable(self.steps[0]):
+            happens: Any = self.steps.pop(0)
             await happens()
-            del self.steps[0]
         calls = self.steps.pop(0) if self.steps else None
         parts = [types.Part(text="done")]
         if calls is not None:

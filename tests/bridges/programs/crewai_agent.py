@@ -30,9 +30,9 @@ class Scripted(BaseLLM):
         self.offered.append({one["name"]: one["parameters"] for one in functions})
         answers = [one for one in messages if one.get("role") == "tool"]
         self.heard[:] = [str(one["content"]) for one in answers]
-        while self.steps and callable(happens := self.steps[0]):
+        while self.steps and callable(self.steps[0]):
+            happens: Any = self.steps.pop(0)
             waiting(happens)()
-            del self.steps[0]
         calls = self.steps.pop(0) if self.steps else None
         if calls is None:
             return "done"
