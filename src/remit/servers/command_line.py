@@ -1,7 +1,8 @@
 """What a bundled server is told on its command line, or in the `args` of its entry."""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from typing import NoReturn
 
 
@@ -16,6 +17,7 @@ class ServerArguments(argparse.ArgumentParser):
         super().__init__(
             prog=f"{server} server", add_help=False, allow_abbrev=False, exit_on_error=False
         )
+        self.add_argument("--read-only", action="store_true")  # every server has it
 
     def read(self, args: Sequence[str]) -> argparse.Namespace:
         """Read the arguments.
@@ -32,3 +34,15 @@ class ServerArguments(argparse.ArgumentParser):
         """Raise what the standard parser would print before it exits."""
         usage = " ".join(self.format_usage().split()[3:])
         raise ValueError(f"{self.prog}: {message}; expected {usage}")
+
+    @contextmanager
+    def naming(self) -> Generator[None]:
+        """Let what is wrong with the server's settings begin with its name, too.
+
+        Raises:
+            ValueError: As it was raised inside.
+        """
+        try:
+            yield
+        except ValueError as error:
+            raise ValueError(f"{self.prog}: {error}") from error

@@ -73,6 +73,33 @@ class Tool(Generic[Place]):
         }
 
 
+@dataclass(frozen=True, slots=True)
+class ToolMaker:
+    """Puts a server's tools together, each with the schemas of its name.
+
+    Attributes:
+        takes: Input schemas.
+        gives: Those of structured results.
+    """
+
+    takes: Mapping[str, Schema]
+    gives: Mapping[str, Schema]
+
+    def __call__(
+        self, name: str, title: str, description: str, hints: Hints, run: Run[Place]
+    ) -> Tool[Place]:
+        """Return a tool."""
+        return Tool(
+            name=name,
+            title=title,
+            description=description,
+            takes=self.takes[name],
+            gives=self.gives[name],
+            hints=hints,
+            run=run,
+        )
+
+
 class ToolServer(Generic[Place]):
     """Tools that are called one by one, each within a time limit.
 
@@ -124,7 +151,7 @@ class ToolServer(Generic[Place]):
                 async with self._enter(tool, checked) as place:
                     structured = await tool.run(place, checked)
             except ToolError as error:
-                return _failed(str(error))
+                return failed(str(error))
             # Clients without structured results read the same as JSON (MCP §tools/call).
             shown = json.dumps(structured, ensure_ascii=False)
             return {
@@ -132,11 +159,12 @@ class ToolServer(Generic[Place]):
                 "structuredContent": structured,
                 "isError": False,
             }
-        return _failed(f"{name} was stopped after {self._time_limit:g} s; {self._after_limit}")
+        return failed(f"{name} was stopped after {self._time_limit:g} s; {self._after_limit}")
 
     async def aclose(self) -> None:
         """Let go of what the server holds; a server that holds something overrides this."""
 
 
-def _failed(message: str) -> Mapping[str, object]:
+def failed(message: str) -> Mapping[str, object]:
+    """Return the result of a tool that failed, in words for the model."""
     return {"content": [{"type": "text", "text": message}], "isError": True}

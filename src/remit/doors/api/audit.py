@@ -50,6 +50,7 @@ class RowShape(BaseModel):
     tenant: str
     principal: str
     role: str
+    member: str | None = Field(description="The acting member, where the caller named one.")
     server: str = Field(description="`/admin` for a change that somebody made.")
     tool: str
     decision: Literal["allow", "deny"]
@@ -115,7 +116,9 @@ class Filters:
         until: Annotated[Moment | None, Query(description="Before it.")] = None,
         text: Annotated[
             str | None,
-            Query(description="Part of request id, tool, server, caller, arguments or error."),
+            Query(
+                description="Part of request id, tool, server, caller, member, arguments, error."
+            ),
         ] = None,
     ) -> None:
         self._given = {

@@ -94,18 +94,16 @@ def open_server(args: Sequence[str], environ: Mapping[str, str], folder: Path) -
     parser.add_argument("--repository", metavar="PATH", type=Path)
     parser.add_argument("--root", metavar="PATH", type=Path, action="append", default=[])
     parser.add_argument("--time-limit", metavar="SECONDS", type=_seconds, default=TIME_LIMIT)
-    parser.add_argument("--read-only", action="store_true")
     given = parser.read(args)
     if given.repository is None and not given.root:
         given.repository = Path()
     repository = None if given.repository is None else folder / given.repository
     folders = [folder / root for root in given.root]
-    if repository is not None and not repository.is_dir():
-        raise ValueError(f"git server: --repository {str(repository)!r} is not a directory")
-    for root in folders:
-        if not root.is_dir():
-            raise ValueError(f"git server: --root {str(root)!r} is not a directory")
-    try:
+    with parser.naming():
+        if repository is not None:
+            _check_folder("--repository", repository)
+        for root in folders:
+            _check_folder("--root", root)
         return GitServer(
             repository,
             folders=folders,
@@ -113,8 +111,11 @@ def open_server(args: Sequence[str], environ: Mapping[str, str], folder: Path) -
             time_limit=given.time_limit,
             read_only=given.read_only,
         )
-    except ValueError as error:
-        raise ValueError(f"git server: {error}") from error
+
+
+def _check_folder(option: str, folder: Path) -> None:
+    if not folder.is_dir():
+        raise ValueError(f"{option} {str(folder)!r} is not a directory")
 
 
 def _seconds(text: str) -> float:

@@ -10,27 +10,14 @@ from remit.servers.git.merge import git_merge
 from remit.servers.git.outputs import OUTPUT_SCHEMAS
 from remit.servers.git.pull import git_pull
 from remit.servers.git.push import git_push
-from remit.servers.git.repository import Repository
 from remit.servers.git.schemas import INPUT_SCHEMAS
 from remit.servers.git.status import git_status
-from remit.servers.toolbox import Hints, Run, Tool
+from remit.servers.toolbox import Hints, ToolMaker
 
 _READS: Final = Hints(read_only=True, idempotent=True)
 
 
-def _tool(
-    name: str, title: str, description: str, hints: Hints, run: Run[Repository]
-) -> Tool[Repository]:
-    return Tool(
-        name=name,
-        title=title,
-        description=description,
-        takes=INPUT_SCHEMAS[name],
-        gives=OUTPUT_SCHEMAS[name],
-        hints=hints,
-        run=run,
-    )
-
+_tool = ToolMaker(INPUT_SCHEMAS, OUTPUT_SCHEMAS)
 
 # A pull with rebase replaces local commits, and pulling again may bring something new; a second
 # checkout, push or branch does nothing.

@@ -106,13 +106,10 @@ def open_server(args: Sequence[str], environ: Mapping[str, str], folder: Path) -
     """
     del folder
     parser = ServerArguments("github")
-    parser.add_argument("--read-only", action="store_true")
     read_only: bool = parser.read(args).read_only
-    try:
+    with parser.naming():
         client = RestClient(_service(environ))
         repository = _repository(environ.get("GITHUB_REPOSITORY", "").strip())
-    except ValueError as error:
-        raise ValueError(f"github server: {error}") from error
     return GitHubServer(client, repository=repository, read_only=read_only)
 
 

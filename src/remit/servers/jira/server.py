@@ -97,12 +97,9 @@ def open_server(args: Sequence[str], environ: Mapping[str, str], folder: Path) -
     """
     del folder
     parser = ServerArguments("jira")
-    parser.add_argument("--read-only", action="store_true")
     read_only: bool = parser.read(args).read_only
-    try:
+    with parser.naming():
         jira = Jira(RestClient(_service(environ)), _deployment(environ))
-    except ValueError as error:
-        raise ValueError(f"jira server: {error}") from error
     return JiraServer(jira, read_only=read_only)
 
 

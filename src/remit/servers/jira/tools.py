@@ -6,11 +6,10 @@ from remit.servers.jira.comments import add_comment
 from remit.servers.jira.inputs import INPUT_SCHEMAS
 from remit.servers.jira.outputs import OUTPUT_SCHEMAS
 from remit.servers.jira.search import search_tickets
-from remit.servers.jira.site import Jira
 from remit.servers.jira.sprints import get_sprint
 from remit.servers.jira.status import change_status
 from remit.servers.jira.tickets import assign_ticket, create_ticket, get_ticket, update_ticket
-from remit.servers.toolbox import Hints, Run, Tool
+from remit.servers.toolbox import Hints, ToolMaker
 
 _READS: Final = Hints(read_only=True, idempotent=True, open_world=True)
 _ADDS: Final = Hints(open_world=True)
@@ -18,17 +17,7 @@ _ADDS: Final = Hints(open_world=True)
 _SETS: Final = Hints(destructive=True, idempotent=True, open_world=True)
 
 
-def _tool(name: str, title: str, description: str, hints: Hints, run: Run[Jira]) -> Tool[Jira]:
-    return Tool(
-        name=name,
-        title=title,
-        description=description,
-        takes=INPUT_SCHEMAS[name],
-        gives=OUTPUT_SCHEMAS[name],
-        hints=hints,
-        run=run,
-    )
-
+_tool = ToolMaker(INPUT_SCHEMAS, OUTPUT_SCHEMAS)
 
 TOOLS: Final = (
     _tool(
