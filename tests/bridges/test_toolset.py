@@ -224,10 +224,16 @@ async def test_no_tools_at_all_are_told_with_the_reason(
         assert await idle.tools() == ()
         assert await stranded.tools() == ()
 
-    told = [record.getMessage() for record in caplog.records if "no tools" in record.getMessage()]
+    told = [
+        record.getMessage()
+        for record in caplog.records
+        if "toolset is empty" in record.getMessage()
+    ]
     assert len(told) == 2
-    who = (site.running.base,) * 2 if site.running else ("role:idle", "role:stranded")
+    who = ("key:idle-key", "key:stranded-key") if site.running else ("role:idle", "role:stranded")
     assert [name in text for name, text in zip(who, told, strict=True)] == [True, True]
+    assert "empty by policy: role idle" in told[0]
+    assert "Not connected at the moment: lost" in told[1]
 
 
 async def test_a_change_of_the_role_is_seen_by_the_next_list_and_call(site: Site) -> None:

@@ -1,8 +1,8 @@
 """What bridges to all frameworks have in common."""
 
-import logging
+import structlog
 
-log = logging.getLogger(__name__)
+log = structlog.get_logger(__name__)
 
 
 def not_installed(extra: str, missing: ModuleNotFoundError) -> ModuleNotFoundError:
@@ -34,4 +34,9 @@ class LeftOut(dict[str, str]):
         """Leave a tool out, and say so once."""
         if self.get(name) != reason:
             self[name] = reason
-            log.warning("tool %s is left out of %s: %s", name, self._framework, reason)
+            log.warning(
+                "a tool cannot be one of the framework's and is left out",
+                framework=self._framework,
+                tool=name,
+                reason=reason,
+            )

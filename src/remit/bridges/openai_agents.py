@@ -39,7 +39,7 @@ class RemitServer(MCPServer):
         toolset: Toolset,
         *,
         name: str = "remit",
-        progress: ToolProgress | None = None,
+        on_progress: ToolProgress | None = None,
         **options: Any,
     ) -> None:
         """Ask nobody yet.
@@ -47,13 +47,13 @@ class RemitServer(MCPServer):
         Args:
             toolset: Of the principal.
             name: For people, and for names with `include_server_in_tool_names`.
-            progress: Is told how far calls are; the SDK has no place for it.
+            on_progress: Is told how far calls are; the SDK has no place for it.
             options: Those of `agents.mcp.MCPServer`, such as `require_approval`.
         """
         super().__init__(**options)
         self._toolset = toolset
         self._name = name
-        self._progress = progress
+        self._on_progress = on_progress
         self.left_out = LeftOut("the OpenAI Agents SDK")
 
     @property
@@ -97,7 +97,7 @@ class RemitServer(MCPServer):
         Raises:
             RemitError: As `Toolset.tools` says.
         """
-        progress = None if self._progress is None else partial(self._tell, tool_name)
+        progress = None if self._on_progress is None else partial(self._tell, tool_name)
         result = await self._toolset.call(tool_name, arguments or {}, progress=progress)
         told = {
             "content": list(result.content),
@@ -125,7 +125,7 @@ class RemitServer(MCPServer):
         raise UserError(f"there is no prompt {name!r}: a toolset has tools alone")
 
     async def _tell(self, tool: str, done: float, total: float | None, message: str) -> None:
-        answer = self._progress and self._progress(tool, done, total, message)
+        answer = self._on_progress and self._on_progress(tool, done, total, message)
         if inspect.isawaitable(answer):
             await answer
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 import anyio
 
 from remit.bridges.answers import CODE, DENIED, REQUEST, broken, denied, failed
-from remit.client import AsyncClient
+from remit.client import AsyncClient, me
 from remit.client.tools import CallResult, ToolDefinition
 from remit.errors import CallRefused, ClientError, CredentialRefused, GatewayUnreachable
 from remit.library.beside import Beside
@@ -48,12 +48,8 @@ class RemoteSource:
         return await self._client.use(self._listed)
 
     async def why_none(self) -> str:
-        """Say where to look: a gateway does not tell a caller about what it may not use."""
-        where = "" if self._server is None else f" of the server {self._server!r}"
-        return (
-            f"Either its rules grant none{where}, or the servers that they name are away;"
-            " `remit explain` and `remit doctor` beside the gateway say which."
-        )
+        """Say who has none, and why, as far as the gateway tells its caller."""
+        return await self._client.use(self._explained)
 
     async def begin(
         self,
@@ -91,6 +87,14 @@ class RemoteSource:
             raise GatewayUnreachable(
                 f"{self._url} did not list its tools within {LONGEST_LIST:g} s", sent=True
             ) from None
+
+    async def _explained(self, client: AsyncClient) -> str:
+        try:
+            holder = await client.ask(me.get())
+            found = await client.ask(me.tools(server=self._server, limit=1))
+        except ClientError as error:  # the list itself is no worse for it
+            return f"the gateway does not say why: {error}"
+        return f"{holder.subject}: {found.note}"
 
 
 def _read(name: str, refusal: CallRefused) -> CallResult:

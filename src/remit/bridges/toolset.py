@@ -10,18 +10,20 @@ imported here, and nothing of the gateway before `local` is used.
 import asyncio
 import inspect
 import json
-import logging
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
 
+import structlog
+
 from remit.bridges.answers import advised, not_json
 from remit.bridges.remote import RemoteSource
 from remit.client.tools import CallResult, Progress, ToolDefinition
+from remit.library.log import log_through_logging
 
-log = logging.getLogger(__name__)  # not structlog: not every framework's environment has it
+log = structlog.get_logger(__name__)
 
 Told = Callable[[float, float | None, str], None]
 """Takes news of progress, on the loop of whoever called."""
@@ -63,6 +65,7 @@ class Toolset:
 
     def __init__(self, source: Source) -> None:
         self._source = source
+        log_through_logging()
 
     @classmethod
     def remote(
@@ -137,7 +140,7 @@ class Toolset:
         found = await self._source.tools()
         if not found:
             why = await self._source.why_none()
-            log.warning("%s has no tools. %s", self._source.caller, why)
+            log.warning("a toolset is empty", caller=self._source.caller, why=why)
         return found
 
     async def call(

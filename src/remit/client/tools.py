@@ -3,10 +3,12 @@
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, Final, cast
 
 Progress = Callable[[float, float | None, str], Awaitable[None] | None]
 """Hears how far a call is: what is done, of how much if that is known, and a text or nothing."""
+
+_KNOWN: Final = frozenset({"content", "structuredContent", "isError", "_meta"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,12 +58,14 @@ class CallResult:
         structured: What it gave as a value, or None.
         is_error: Whether the tool failed.
         meta: `_meta` of the result; `remit/code` and `remit/requestId` where the gateway speaks.
+        more: Other members of the result, as they came.
     """
 
     content: Sequence[Mapping[str, Any]]
     structured: Any | None = None
     is_error: bool = False
     meta: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    more: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     @property
     def text(self) -> str:
@@ -81,7 +85,18 @@ class CallResult:
             structured=result.get("structuredContent"),
             is_error=result.get("isError") is True,
             meta=_object(result.get("_meta")),
+            more={name: value for name, value in result.items() if name not in _KNOWN},
         )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as MCP has it."""
+        parts = {
+            "content": list(self.content),
+            "structuredContent": self.structured,
+            "isError": self.is_error or None,
+            "_meta": dict(self.meta) or None,
+        }
+        return {**{name: part for name, part in parts.items() if part is not None}, **self.more}
 
 
 def _shown(block: Mapping[str, Any]) -> str:

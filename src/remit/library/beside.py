@@ -8,7 +8,6 @@ any loop, as each test of a suite has its own.
 """
 
 import asyncio
-import logging
 import threading
 import weakref
 from collections.abc import Awaitable, Callable
@@ -18,9 +17,10 @@ from typing import Final, Generic, TypeVar
 
 import anyio
 import anyio.to_thread
+import structlog
 from anyio.from_thread import BlockingPortal
 
-log = logging.getLogger(__name__)  # not structlog: the remote bridges run without it
+log = structlog.get_logger(__name__)
 
 LAST_MOMENT: Final = 10.0
 """Seconds that closing may take at the end of the program, where nobody closed it before."""
