@@ -43,7 +43,9 @@ def test_every_published_schema_becomes_a_tool(python: Path, tmp_path: Path, sha
 
     told = run_published(python, "claude_agent", tools, tmp_path)
 
-    tools.assert_usable(told, tmp_path, as_shown=in_ascii_dots, may_leave_out=["awkward__taken_names"])
+    tools.assert_usable(
+        told, tmp_path, as_shown=in_ascii_dots, may_leave_out=["awkward__taken_names"]
+    )
     assert told["left_out"]["awkward__taken_names"] == "Claude takes no argument called 'näme'"
 
 

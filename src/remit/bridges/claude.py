@@ -13,9 +13,11 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from remit.bridges.answers import failed
 from remit.bridges.frameworks import LeftOut, not_installed
 from remit.bridges.toolset import Toolset
 from remit.client.tools import CallResult, ToolDefinition
+from remit.errors import RemitError
 
 try:
     import mcp_types
@@ -93,16 +95,17 @@ class RemitServer:
 
     async def _look(self, happened: Any, *_: Any) -> dict[str, Any]:
         client, before = self._client, self._listed
+        try:
+            now = await self._toolset.tools()
+        except RemitError as error:  # else Claude Code goes on without its tools, and says nothing
+            return {"continue_": False, "stopReason": f"no tools of remit: {error}"}
         # Whoever is switched off loses the calls under way; the last of them looks again.
-        if client is None or before is None or self._under_way:
-            return {}
-        now = await self._toolset.tools()
-        if now == before:
+        if client is None or now == before or self._under_way:
             return {}
         await client.toggle_mcp_server(self._name, enabled=False)
         await client.toggle_mcp_server(self._name, enabled=True)
         event = happened["hook_event_name"]
-        news = self._news(_names(before), _names(now))
+        news = self._news(_names(before or ()), _names(now))
         return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": news}}
 
     def _news(self, before: set[str], now: set[str]) -> str:
@@ -141,6 +144,8 @@ class RemitServer:
         try:
             progress = None if heard is None else hear
             result = await self._toolset.call(name, params.arguments or {}, progress=progress)
+        except RemitError as error:  # would be told as a fault of the protocol
+            result = failed(str(error))
         finally:
             self._under_way -= 1
         return _answer(result)

@@ -20,6 +20,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from remit.bridges.claude import RemitServer
+from remit.bridges.toolset import Toolset
 
 PREFIX = "mcp__remit__"
 
@@ -143,7 +144,7 @@ async def claude(server: RemitServer, environ: dict[str, str]) -> AsyncIterator[
 
 async def turn(client: ClaudeSDKClient) -> Any:
     await client.query("Go on")
-    last = None
+    last: Any = None
     async for message in client.receive_response():
         last = message
     return last.result
@@ -151,9 +152,10 @@ async def turn(client: ClaudeSDKClient) -> Any:
 
 async def day(way: str, times: int, model: Scripted, environ: dict[str, str]) -> dict[str, Any]:
     """Go through everything that a bridge is held to."""
-    told: dict[str, Any] = {"progress": []}
+    told: dict[str, Any] = {}
+    progress: list[Any] = []
     async with toolset("reader", way) as tools, toolset("writer", way) as others:
-        server = RemitServer(tools, on_progress=lambda *news: told["progress"].append(news))
+        server = RemitServer(tools, on_progress=lambda *news: progress.append(news))
         async with claude(RemitServer(others), environ) as client:
             await turn(client)
             told["writer"] = model.offered[-1]
@@ -162,7 +164,7 @@ async def day(way: str, times: int, model: Scripted, environ: dict[str, str]) ->
             model.steps = working_day(tools)
             told["last"] = await turn(client)
             told["reader"], told["heard"] = model.offered[1], model.heard
-            told["demoted"] = model.offered[-1]
+            told["demoted"], told["progress"] = model.offered[-1], list(progress)
             model.steps = [
                 lambda: change("promoted", tools, new=["desk__read", "desk__write"]),
                 ("desk__steps", {}),
@@ -183,6 +185,19 @@ async def day(way: str, times: int, model: Scripted, environ: dict[str, str]) ->
             async for _ in client.receive_response():
                 pass
             told["cancelled"] = True
+    return told
+
+
+async def broken(environ: dict[str, str]) -> dict[str, Any]:
+    wrong = {
+        "remote": Toolset.remote(GIVEN["url"], key="rmt_wrong"),
+        "local": Toolset.local(GIVEN["config"], subject="role:nobody"),
+        "away": Toolset.remote("http://127.0.0.1:9", key="rmt_wrong"),
+    }
+    told = {}
+    for name, tools in wrong.items():
+        async with claude(RemitServer(tools), environ) as client:
+            told[name] = await turn(client)
     return told
 
 
@@ -211,7 +226,8 @@ async def main() -> None:
         told = {}
         for times, way in enumerate(WAYS, start=1):
             told[way] = await day(way, times, model, environ)
-        report(told)
+        told["broken"] = await broken(environ)
+    report(told)
 
 
 asyncio.run(main())
