@@ -24,6 +24,7 @@ TOOLS: list[str | dict[str, Any]] = [
         "annotations": {"readOnlyHint": True},
         "x-fixture": {"progress": ['"progress":1,"total":2,"message":"half"', '"progress":2']},
     },
+    {"name": "stuck", "x-fixture": {"progress": ['"progress":1'], "silent": True}},
     {"name": "silent", "x-fixture": {"silent": True}},
     {"name": "failing", "x-fixture": {"error": {"code": -32050, "message": "no such flight"}}},
     {
@@ -44,7 +45,9 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Generator[Running]:
         "version": "1.0",
         "mcp_servers": {"tools": fixture_entry(TOOLS, folder / "ran", session="shared")},
         "roles": {
-            "reader": {"tools": {"tools": ["read", "slow", "silent", "failing", "typed", "query"]}},
+            "reader": {
+                "tools": {"tools": ["read", "slow", "silent", "stuck", "failing", "typed", "query"]}
+            },
             "student": {"tools": {"tools": ["read"]}, "denials": "explain"},
         },
         "limits": [{"role": "student", "calls": 2, "per": "day"}],

@@ -16,7 +16,7 @@ async def test_the_caller_sees_exactly_its_tools_as_their_server_sent_them(reade
     tools = {tool.name: tool for tool in await reader.list_tools()}
 
     assert "tools__delete" not in tools
-    assert len(tools) == 6
+    assert len(tools) == 7
     slow = tools["tools__slow"]
     assert (slow.title, slow.description) == ("Slow", "Takes its time.")
     assert slow.annotations == {"readOnlyHint": True}

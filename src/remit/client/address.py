@@ -65,7 +65,14 @@ class Address:
     def mcp(self, server: str | None) -> str:
         """Return the endpoint of *server*, or that of all servers."""
         parts = [part for part in (self.tenant, server) if part is not None]
-        return "".join(("/mcp", *(f"/{quote(part, safe='')}" for part in parts)))
+        return "".join(("/mcp", *(f"/{quoted(part)}" for part in parts)))
+
+
+def quoted(name: str) -> str:
+    """Return *name* as one part of a path, also where it is `..`."""
+    if not name.strip("."):
+        return name.replace(".", "%2E")
+    return quote(name, safe="", errors="surrogatepass")
 
 
 def _is_base(url: str) -> bool:

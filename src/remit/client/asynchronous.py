@@ -25,7 +25,7 @@ from remit.client.operations import (
     request_of,
 )
 from remit.client.tools import CallResult, Progress, ToolDefinition
-from remit.client.transport import BROKEN, LIMITS, TIMEOUT, closed, too_slow, unreachable
+from remit.client.transport import BROKEN, LIMITS, NO_PROXY, TIMEOUT, closed, too_slow, unreachable
 
 T = TypeVar("T")
 
@@ -69,7 +69,7 @@ class AsyncClient:
             timeout=None,
             limits=LIMITS,
             follow_redirects=False,
-            trust_env=not self._address.is_loopback,
+            mounts=NO_PROXY if self._address.is_loopback else None,
         )
 
     def __repr__(self) -> str:

@@ -121,7 +121,11 @@ class Door:
 
     def _call(self, name: str, arguments: Json, server: str | None, token: int | None) -> Request:
         params: dict[str, object] = {"name": name, "arguments": dict(arguments)}
-        headers = {"Mcp-Name": encode_header_value(name), **self._headers(name, arguments, server)}
+        try:
+            mirrored = self._headers(name, arguments, server)
+            headers = {"Mcp-Name": encode_header_value(name), **mirrored}
+        except ValueError as error:  # half a character, which no header can carry
+            raise CallRefused(f"it cannot be sent: {error}", code="INVALID_INPUT") from None
         return self._request("tools/call", params, server, headers=headers, token=token)
 
     def _headers(self, name: str, arguments: Json, server: str | None) -> dict[str, str]:

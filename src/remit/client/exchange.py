@@ -137,6 +137,8 @@ class Reading:
             if "method" in message:
                 notices.append(cast("Notice", message))
                 continue
+            if cast("dict[str, Any]", message).get("id") not in (self._request.number, None):
+                continue  # the answer to something else
             self._body[:] = event.data
             self._is_whole = True
             break

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Generic, TypeVar, cast
-from urllib.parse import quote
 
 import msgspec
 
+from remit.client.address import quoted
 from remit.client.exchange import JSON, Reply, Request, Steps, no_answer, value_of
 from remit.errors import CallRefused, ClientError, CredentialRefused, ProblemDetails
 from remit.errors import GatewayUnreachable as Unreachable
@@ -81,34 +81,37 @@ def at(*parts: str | int) -> str:
     return "/".join((V1, *(quoted(str(part)) for part in parts)))
 
 
-def quoted(name: str) -> str:
-    """Return *name* as one part of a path, also where it is `..`."""
-    return quote(name, safe="") if name.strip(".") else name.replace(".", "%2E")
-
-
 def request_of(operation: Operation[object], tenant: str | None) -> Request:
     """Return what is sent for *operation*.
 
     Raises:
-        CallRefused: Its body is no JSON.
+        CallRefused: Something in it cannot be sent.
     """
     asked = dict(operation.query)
     if operation.is_of_tenant:
         asked["tenant"] = tenant
+    query = {name: _spelled(value) for name, value in asked.items() if value is not None}
     headers = {"Accept": "*/*"}
     if operation.if_match:
         headers["If-Match"] = operation.if_match
     body = b""
     if operation.body is not None:
         headers["Content-Type"] = JSON
-        try:
+    try:
+        "".join(query.values()).encode()
+        operation.if_match.encode("ascii")
+        if operation.body is not None:
             body = json.dumps(dict(operation.body), allow_nan=False).encode()
-        except (TypeError, ValueError, RecursionError) as error:
-            raise CallRefused(f"the body is no JSON: {error}", code="INVALID_INPUT") from None
+    except (TypeError, ValueError, RecursionError) as error:
+        raise CallRefused(
+            f"{operation.id} cannot be sent as it is: {error}", code="INVALID_INPUT"
+        ) from None
+    if not operation.if_match.isprintable():
+        raise CallRefused("if_match is no ETag", code="INVALID_INPUT")
     return Request(
         method=operation.method,
         path=operation.path,
-        query={name: _spelled(value) for name, value in asked.items() if value is not None},
+        query=query,
         headers=headers,
         body=body,
         is_repeatable=operation.is_reading,

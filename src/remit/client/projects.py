@@ -9,7 +9,8 @@ from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
-from remit.client.operations import Operation, quoted
+from remit.client.address import quoted
+from remit.client.operations import Operation
 
 T_co = TypeVar("T_co", covariant=True)
 

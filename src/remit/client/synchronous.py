@@ -23,7 +23,7 @@ from remit.client.operations import (
     request_of,
 )
 from remit.client.tools import CallResult, ToolDefinition
-from remit.client.transport import BROKEN, LIMITS, TIMEOUT, closed, too_slow, unreachable
+from remit.client.transport import BROKEN, LIMITS, NO_PROXY, TIMEOUT, closed, too_slow, unreachable
 
 T = TypeVar("T")
 
@@ -65,7 +65,7 @@ class Client:
             timeout=timeout,
             limits=LIMITS,
             follow_redirects=False,
-            trust_env=not self._address.is_loopback,
+            mounts=NO_PROXY if self._address.is_loopback else None,
         )
 
     def __repr__(self) -> str:
@@ -86,7 +86,11 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        """Close all connections; what other threads still wait for ends with a `ClientError`."""
+        """Close all connections.
+
+        What another thread still waits for ends with a `ClientError`, when its time is over at the
+        latest: nothing wakes a thread that reads from a socket.
+        """
         self._is_closed = True
         self._http.close()
 

@@ -1,5 +1,6 @@
 """What both clients have in common about HTTP: limits, and what its failures mean."""
 
+from collections.abc import Mapping
 from typing import Final
 
 import httpx2
@@ -9,7 +10,13 @@ from remit.errors import ClientError, GatewayUnreachable
 TIMEOUT: Final = 60.0
 """Seconds an answer may take; looking through the whole record takes longest."""
 
-LIMITS: Final = httpx2.Limits(max_connections=100, max_keepalive_connections=20)
+LIMITS: Final = httpx2.Limits(
+    max_connections=100, max_keepalive_connections=20, keepalive_expiry=2.0
+)
+"""A connection at rest is left before a gateway leaves it (5 s): a call might meet that halfway."""
+
+NO_PROXY: Final[Mapping[str, None]] = {"http://": None, "https://": None}
+"""Mounts that overrule the proxies of the environment; its certificates still count."""
 
 BROKEN: Final = (httpx2.RemoteProtocolError, httpx2.ReadError, httpx2.WriteError)
 """What a kept connection fails with that the gateway has closed meanwhile."""
