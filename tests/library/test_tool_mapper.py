@@ -145,3 +145,26 @@ def test_a_misspelled_key_is_an_error_with_its_line(mapping: Path) -> None:  # R
 
     with pytest.raises(DeclarationError, match=r"mapping\.yaml:\d+: .*mcp_server"):
         MCPToolMapper(mapping)
+
+
+def test_a_mapping_is_read_once_and_again_when_asked_to(mapping: Path) -> None:  # S0.16
+    mapper = MCPToolMapper(mapping)
+    before = mapper.document
+    mapper.refresh()
+    assert mapper.document is before
+    mapping.write_text(MAPPING.replace("[create_issue]", "[create_issue, get_issue]"))
+
+    assert not mapper.can_use_tool("writer", "github", "get_issue")
+    mapper.refresh()
+    assert mapper.can_use_tool("writer", "github", "get_issue")
+    assert mapper.document is not before
+
+
+def test_the_shipped_mapping_has_nothing_to_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MCP_CONFIG_PATH", raising=False)
+    mapper = MCPToolMapper()
+    before = mapper.document
+
+    mapper.refresh()
+
+    assert mapper.document is before
