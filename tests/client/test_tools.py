@@ -180,6 +180,9 @@ async def test_an_answer_that_does_not_come_in_time_leaves_the_outcome_unknown(
     async with open_either(kind, gateway.base, key=key, timeout=0.3) as client:
         with pytest.raises(GatewayUnreachable, match=r"did not answer within 0\.3 s") as late:
             await client.call_tool("tools__silent")
+        with pytest.raises(GatewayUnreachable, match=r"did not answer within 0\.2 s"):
+            await client.call_tool("tools__silent", timeout=0.2)
+        assert not (await client.call_tool("tools__read", timeout=60)).is_error
 
     assert late.value.sent
 
