@@ -22,6 +22,9 @@ class Settings:
         master_key: As `REMIT_MASTER_KEY` gives it, or empty.
         tenant: Name or UUID of the tenant that a command is about (`--tenant`).
         shared_url: As `REMIT_SHARED_URL` gives it, or None where the database is what is shared.
+        events_urls: Who is told of the crew's events, as `REMIT_EVENTS_URL` gives them.
+        events_secret: Signs those that go over HTTP (`REMIT_EVENTS_SECRET`).
+        events_private: Whether such a URL may lead to a private address (`REMIT_EVENTS_PRIVATE`).
     """
 
     config: Path
@@ -29,6 +32,9 @@ class Settings:
     tenant: str = DEFAULT_TENANT
     shared_url: str | None = field(default=None, repr=False)
     master_key: str = field(default="", repr=False)
+    events_urls: tuple[str, ...] = field(default=(), repr=False)
+    events_secret: str = field(default="", repr=False)
+    events_private: bool = False
 
     @property
     def state(self) -> Path:
@@ -55,4 +61,7 @@ class Settings:
             tenant=DEFAULT_TENANT if tenant is None else tenant,
             shared_url=environ.get("REMIT_SHARED_URL") or None,
             master_key=environ.get("REMIT_MASTER_KEY", ""),
+            events_urls=tuple(environ.get("REMIT_EVENTS_URL", "").split()),
+            events_secret=environ.get("REMIT_EVENTS_SECRET", ""),
+            events_private=environ.get("REMIT_EVENTS_PRIVATE", "") == "true",
         )

@@ -17,6 +17,7 @@ from anyio.abc import TaskGroup
 from remit.admin.declaration import Loaded, load_declaration
 from remit.admin.retention import keep_to_retention
 from remit.admin.revisions import declaration_in_force
+from remit.app.events import deliveries_to, keep_telling, open_subscribers
 from remit.app.installation import Installation, open_installation, record_seal
 from remit.app.restarts import Restarts
 from remit.app.tenants import ServedTenant, ServedTenants
@@ -119,8 +120,10 @@ async def open_gateway(
         _open_allowances(installation) as allowances,
         open_tracing(os.environ) as around,
         open_warden() as warden,
+        open_subscribers(settings, wanted=everyone) as subscribers,
         open_background() as tasks,
     ):
+        notices = Notices(installation.database)
         tenants = ServedTenants(installation, audit, allowances, tasks, around, warden=warden)
         restarts = Restarts(Epochs(installation.database), tenants)
         await restarts.open()
@@ -141,13 +144,16 @@ async def open_gateway(
         tasks.start_soon(uses.keep_writing)
         tasks.start_soon(tokens.keep_fresh)
         if declared is None:
-            _start_keeping_up(tasks, gateway, everyone=everyone)
+            _start_keeping_up(tasks, gateway, notices, everyone=everyone)
+        for delivery in await deliveries_to(subscribers, installation.database, notices):
+            tasks.start_soon(keep_telling, delivery, notices, tenants)
         yield gateway
 
 
-def _start_keeping_up(tasks: TaskGroup, gateway: Gateway, *, everyone: bool) -> None:
+def _start_keeping_up(
+    tasks: TaskGroup, gateway: Gateway, notices: Notices, *, everyone: bool
+) -> None:
     database = gateway.installation.database
-    notices = Notices(database)
     tasks.start_soon(notices.listen)
     tasks.start_soon(_watch_epochs, Epochs(database), notices, gateway, everyone)
     if everyone:

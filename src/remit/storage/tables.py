@@ -377,3 +377,26 @@ crew_keys = Table(
     Column("made", StorableText, nullable=False),
     Column("created", UtcTime, nullable=False),
 )
+
+# how far each subscriber has heard of the events, whoever delivers them
+crew_subscribers = Table(
+    "crew_subscribers",
+    metadata,
+    Column("name", StorableText, primary_key=True),
+    Column("delivered", BigInteger().with_variant(Integer(), "sqlite"), nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("due", UtcTime),
+    Column("problem", StorableText, nullable=False),
+    Column("holder", Text, nullable=False),
+    Column("until", UtcTime),
+)
+
+crew_dead_letters = Table(
+    "crew_dead_letters",
+    metadata,
+    Column("subscriber", StorableText, primary_key=True),
+    Column("seq", BigInteger().with_variant(Integer(), "sqlite"), primary_key=True),
+    Column("attempts", Integer, nullable=False),
+    Column("problem", StorableText, nullable=False),
+    Column("died", UtcTime, nullable=False),
+)
