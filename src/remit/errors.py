@@ -18,6 +18,7 @@
     ├── AuditUnavailable        a call cannot be recorded, so it is not made
     ├── DeclarationError        a configuration file is wrong: file, line, field, remedy
     ├── NotFound                what was asked for by name does not exist
+    │   └── AgentNotFound           no agent of that id is registered
     ├── Conflict                what was to be made exists already, or changed meanwhile
     │   ├── Outdated                it was changed by somebody else since the caller looked
     │   └── KeyNotRecoverable       a key is shown when it is made, and never again (R33)
@@ -69,12 +70,21 @@ class CallDenied(Refused):
         layer: The layer that denied (words of the contract), or empty.
         rule: The rule that denied, or empty.
         reason: One line for administrators, and for callers whose role explains denials.
+        is_of_agent: Whether it is the agent that the caller acts for who may not (R9).
     """
 
     def __init__(
-        self, reason: str, *, tool: str, server: str = "", layer: str = "", rule: str = ""
+        self,
+        reason: str,
+        *,
+        tool: str,
+        server: str = "",
+        layer: str = "",
+        rule: str = "",
+        is_of_agent: bool = False,
     ) -> None:
         super().__init__(reason)
+        self.is_of_agent = is_of_agent
         self.server = server
         self.tool = tool
         self.layer = layer
@@ -129,9 +139,11 @@ class UpstreamError(RemitError):
             unknown (R23).
         transient: Whether the same request may succeed soon.
         retry_after: Seconds that the server asks to wait before the next attempt, or None.
+        attempts: How often the request was made, where it was made at all.
     """
 
     code = "UPSTREAM_UNAVAILABLE"
+    attempts: int = 1
 
     def __init__(
         self,
@@ -216,6 +228,12 @@ class NotFound(RemitError):
     """What was asked for by name does not exist."""
 
     code = "RESOURCE_NOT_FOUND"
+
+
+class AgentNotFound(NotFound):
+    """No agent of that id is registered; said only to who may act for any (R26)."""
+
+    code = "AGENT_NOT_FOUND"
 
 
 class Conflict(RemitError):

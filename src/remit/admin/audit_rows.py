@@ -51,6 +51,7 @@ def audit_entry(event: AuditEvent) -> dict[str, object]:
         "arguments_size": event.arguments_size,
         "result_size": event.result_size,
         "error": event.error,
+        "agent": event.agent,
     }
 
 

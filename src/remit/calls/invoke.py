@@ -135,7 +135,7 @@ class Invoker:
             valid.authorized.permit.tool_id,
             arguments=call.arguments,
             meta=call.meta,
-            principal=call.principal,
+            principal=call.acting,
             timeout=seconds,
             extras=valid.extras,
             method=call.method,
@@ -163,6 +163,7 @@ class Invoker:
                 failure = again
                 # That the last attempt never left says nothing of those before it.
                 failure.sent = failure.sent or may_have_run
+        failure.attempts = made
         if made > 1:
             failure.args = (f"{failure}; attempted {made} times",)
         raise failure

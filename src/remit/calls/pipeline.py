@@ -13,7 +13,7 @@ from typing import Protocol
 
 import anyio
 
-from remit.errors import BadCall, CallDenied, LimitReached, UpstreamError
+from remit.errors import AgentNotFound, BadCall, CallDenied, LimitReached, UpstreamError
 from remit.model.calls import (
     AdmittedCall,
     AuthorizedCall,
@@ -43,11 +43,19 @@ class Calls(Protocol):
         """
         ...
 
+    async def refuse(self, call: Call, refusal: CallDenied | BadCall | AgentNotFound) -> None:
+        """Do what `Pipeline.refuse` does.
+
+        Raises:
+            RemitError: As it says.
+        """
+        ...
+
 
 class CallRecord(Protocol):
     """Where every end of a call is written down; `Recorder` says more."""
 
-    async def refused(self, call: Call, refusal: CallDenied | BadCall) -> None:
+    async def refused(self, call: Call, refusal: CallDenied | BadCall | AgentNotFound) -> None:
         """Record a call that authorization turned away."""
         ...
 
@@ -131,3 +139,11 @@ class Pipeline:
         except (CallDenied, BadCall) as refusal:
             await self.record.refused(call, refusal)
             raise
+
+    async def refuse(self, call: Call, refusal: CallDenied | BadCall | AgentNotFound) -> None:
+        """Record a call that its door turned away, since its caller is not whom it acts for.
+
+        Raises:
+            AuditUnavailable: The refusal cannot be recorded.
+        """
+        await self.record.refused(call, refusal)

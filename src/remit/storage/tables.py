@@ -224,6 +224,7 @@ audit_events = Table(
     Column("result", JsonText),
     Column("result_size", BigInteger, nullable=False),
     Column("error", StorableText),
+    Column("agent", StorableText),
     # the row's place in its tenant's chain and its hash (chain.py)
     Column("link", BigInteger),
     Column("hash", Text),
@@ -235,6 +236,7 @@ audit_events = Table(
     Index("audit_events_of_tool", "tool", "id"),
     # on PostgreSQL, too, as above
     Index("audit_events_of_code", "code", "id", sqlite_where=text("code <> ''")),
+    Index("audit_events_of_agent", "agent", "id", sqlite_where=text("agent IS NOT NULL")),
     sqlite_autoincrement=True,
 )
 

@@ -35,6 +35,20 @@ def bridged_names(tools: Iterable[ToolId]) -> dict[ToolId, str]:
     return _told_apart(sorted(set(tools)), plain=_bridged)
 
 
+def readings(spelling: str, servers: Iterable[str]) -> tuple[ToolId, ...]:
+    """Return each tool that *spelling* would mean if one of *servers* offered it.
+
+    For the question whether a caller might use what there is not; what a name means is looked up
+    (R1).
+    """
+    return tuple(
+        ToolId(server, spelling.removeprefix(prefix))
+        for server in servers
+        for prefix in _spellings(ToolId(server, ""))
+        if spelling.startswith(prefix) and spelling != prefix
+    )
+
+
 class Names:
     """What every tool is called, and what every spelling means: immutable, built once.
 

@@ -63,6 +63,7 @@ class RowShape(BaseModel):
     arguments_size: int
     result_size: int
     error: str | None
+    agent: str | None = Field(description="The agent that acted, for itself or by another caller.")
 
 
 class BreakShape(BaseModel):
