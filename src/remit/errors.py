@@ -4,7 +4,8 @@
     ├── Refused                 the caller may not
     │   ├── Unauthenticated     no credential, or one that does not hold
     │   ├── InsufficientScope   a token that holds, without a scope that its issuer must give
-    │   └── CallDenied          policy said no, or there is no such tool: told apart only inside
+    │   ├── CallDenied          policy said no, or there is no such tool: told apart only inside
+    │   └── NotYours            it is another agent's: mail, task or epic
     ├── BadCall                 the caller may, but these arguments do not fit
     │   ├── UnknownToolGroup        no such group of tools of the `data` server (S2.15)
     │   └── InvalidToolName         no name of a tool of the bridge (a `ValueError`, S1.22)
@@ -19,6 +20,7 @@
     ├── DeclarationError        a configuration file is wrong: file, line, field, remedy
     ├── NotFound                what was asked for by name does not exist
     │   └── AgentNotFound           no agent of that id is registered
+    ├── InvalidAgentState       an agent is not in a position to do this, or to have it done
     ├── Conflict                what was to be made exists already, or changed meanwhile
     │   ├── Outdated                it was changed by somebody else since the caller looked
     │   └── KeyNotRecoverable       a key is shown when it is made, and never again (R33)
@@ -90,6 +92,10 @@ class CallDenied(Refused):
         self.layer = layer
         self.rule = rule
         self.reason = reason
+
+
+class NotYours(Refused):
+    """The caller may do such things, but this one is another agent's (R9: layer F)."""
 
 
 class BadCall(RemitError):
@@ -234,6 +240,12 @@ class AgentNotFound(NotFound):
     """No agent of that id is registered; said only to who may act for any (R26)."""
 
     code = "AGENT_NOT_FOUND"
+
+
+class InvalidAgentState(RemitError):
+    """An agent is not in a position to do this, or to have it done (S3.18, S3.19)."""
+
+    code = "INVALID_AGENT_STATE"
 
 
 class Conflict(RemitError):

@@ -80,9 +80,9 @@ def declares_crew(tenants: ServedTenants) -> bool:
     )
 
 
-async def keep_telling(delivery: Delivery, notices: Notices, tenants: ServedTenants) -> None:
+async def keep_telling(delivery: Delivery, tenants: ServedTenants) -> None:
     """Deliver until cancelled, from when a crew is declared."""
     told = 0
     while not declares_crew(tenants):
-        told = await notices.changed(told, within=LOOK_EVERY)
-    await delivery.keep_delivering(notices)
+        told = await tenants.notices.changed(told, within=LOOK_EVERY)
+    await delivery.keep_delivering(tenants.notices)

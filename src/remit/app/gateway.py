@@ -123,7 +123,6 @@ async def open_gateway(
         open_subscribers(settings, wanted=everyone) as subscribers,
         open_background() as tasks,
     ):
-        notices = Notices(installation.database)
         tenants = ServedTenants(installation, audit, allowances, tasks, around, warden=warden)
         restarts = Restarts(Epochs(installation.database), tenants)
         await restarts.open()
@@ -144,16 +143,14 @@ async def open_gateway(
         tasks.start_soon(uses.keep_writing)
         tasks.start_soon(tokens.keep_fresh)
         if declared is None:
-            _start_keeping_up(tasks, gateway, notices, everyone=everyone)
-        for delivery in await deliveries_to(subscribers, installation.database, notices):
-            tasks.start_soon(keep_telling, delivery, notices, tenants)
+            _start_keeping_up(tasks, gateway, everyone=everyone)
+        for delivery in await deliveries_to(subscribers, installation.database, tenants.notices):
+            tasks.start_soon(keep_telling, delivery, tenants)
         yield gateway
 
 
-def _start_keeping_up(
-    tasks: TaskGroup, gateway: Gateway, notices: Notices, *, everyone: bool
-) -> None:
-    database = gateway.installation.database
+def _start_keeping_up(tasks: TaskGroup, gateway: Gateway, *, everyone: bool) -> None:
+    database, notices = gateway.installation.database, gateway.tenants.notices
     tasks.start_soon(notices.listen)
     tasks.start_soon(_watch_epochs, Epochs(database), notices, gateway, everyone)
     if everyone:

@@ -20,7 +20,7 @@ from remit.admin.known_servers import unclaimed_package
 from remit.admin.offers import report_offers
 from remit.admin.revisions import Follower, newest_usable
 from remit.admin.secret_files import session_key
-from remit.app.bundled import builtins_in
+from remit.app.bundled import Place, builtins_in
 from remit.app.installation import Installation
 from remit.calls.authorize import Authorizer
 from remit.calls.directory import Directory
@@ -41,6 +41,7 @@ from remit.model.principals import DEFAULT_TENANT
 from remit.model.servers import ServerStatus
 from remit.model.tenants import Tenant
 from remit.model.tools import Tool, ToolId
+from remit.storage.notices import Notices
 from remit.storage.seen import SeenTools
 from remit.upstreams.catalogue import Catalogue
 from remit.upstreams.fleet import Fleet, open_fleet
@@ -72,6 +73,7 @@ class ServedTenants:
     Attributes:
         issuers: Whose tokens are accepted: those that `default` declares for every tenant, those
             that another one declares for itself alone. The same object while nothing changes.
+        notices: Tells of changes to the database, of this process and of others.
     """
 
     def __init__(
@@ -100,6 +102,8 @@ class ServedTenants:
         self._allowances = allowances
         self._tasks = tasks
         self._warden = warden
+        self.notices = Notices(installation.database)
+        self._place = Place(database=installation.database, notices=self.notices)
         self._states = States(session_key(installation.settings.state / "session.key"))
         self._by_name: dict[str, ServedTenant] = {}
         self._names: dict[str, str] = {}
@@ -165,7 +169,9 @@ class ServedTenants:
         async with (
             open_fleet(
                 policy.declaration.servers,
-                builtins=builtins_in(self._installation.settings.config.absolute().parent),
+                builtins=builtins_in(
+                    self._installation.settings.config.absolute().parent, self._place
+                ),
                 environ=os.environ,
                 unclaimed=unclaimed_package,
                 warden=self._warden,

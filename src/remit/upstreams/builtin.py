@@ -14,7 +14,7 @@ from remit.errors import (
 )
 from remit.model.protocol import LATEST_MODERN_VERSION
 from remit.upstreams.era import Era
-from remit.upstreams.session import BuiltinServer, Session, Setup, ToolCall
+from remit.upstreams.session import BuiltinServer, KnowsCallers, Session, Setup, ToolCall
 from remit.upstreams.wire import json_bytes, value_of
 
 log = structlog.get_logger(__name__)
@@ -65,13 +65,27 @@ class BuiltinSession:
 
         Raises:
             UpstreamProtocolError: It failed in a way that it did not foresee.
+            UpstreamError: It cannot now.
         """
         try:
-            arguments = cast("Mapping[str, object]", value_of(call.arguments or b"{}"))
-            return json_bytes(await self._server.call_tool(call.name, arguments))
+            return json_bytes(await self._run(call))
+        except UpstreamError:
+            raise
         except Exception as error:
             # This is the edge where another server's process would have ended.
             log.exception("bundled server failed", server=self._name, tool=call.name)
             raise UpstreamProtocolError(
                 f"failed at {call.name!r}: {type(error).__name__}"
             ) from error
+
+    async def _run(self, call: ToolCall) -> Mapping[str, object]:
+        arguments = _object(call.arguments)
+        if isinstance(self._server, KnowsCallers) and call.principal is not None:
+            return await self._server.call_for(
+                call.principal, call.name, arguments, _object(call.meta)
+            )
+        return await self._server.call_tool(call.name, arguments)
+
+
+def _object(raw: bytes) -> Mapping[str, object]:
+    return cast("Mapping[str, object]", value_of(raw or b"{}"))

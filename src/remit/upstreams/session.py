@@ -4,13 +4,14 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final, Protocol, cast
+from typing import Final, Protocol, cast, runtime_checkable
 
 import anyio
 import msgspec
 
 from remit.errors import UpstreamError
 from remit.model.conversation import Abilities, Extras
+from remit.model.principals import Principal
 from remit.model.servers import ServerConfig
 from remit.upstreams.dialogue import Dialogue
 from remit.upstreams.environment import ResolvedServer
@@ -47,6 +48,7 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
         headers: `Mcp-Param-*`, for transports that have headers.
         more: Raw members of the params beside these, each with a comma before it.
         dialogue: Who hears what the server says meanwhile; None when nobody does.
+        principal: Who calls, where the server is a part of this process; None elsewhere.
     """
 
     name: str
@@ -56,6 +58,7 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
     headers: Mapping[str, str] = NO_HEADERS
     more: bytes = b""
     dialogue: Dialogue | None = None
+    principal: Principal | None = None
 
     def __repr__(self) -> str:
         """Name the call without what goes with it."""
@@ -137,6 +140,26 @@ class BuiltinServer(Protocol):
 
     async def aclose(self) -> None:
         """Let go of what it holds."""
+        ...
+
+
+@runtime_checkable
+class KnowsCallers(Protocol):
+    """A bundled server whose tools depend on who calls."""
+
+    async def call_for(
+        self,
+        principal: Principal,
+        name: str,
+        arguments: Mapping[str, object],
+        meta: Mapping[str, object],
+        /,
+    ) -> Mapping[str, object]:
+        """Run a tool for a caller and return the `result` of `tools/call`.
+
+        Raises:
+            UpstreamError: It cannot now, and may be asked again.
+        """
         ...
 
 

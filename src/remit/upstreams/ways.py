@@ -88,6 +88,7 @@ class Ways:
         self.updates = Updates(config.name, self._hold, tasks)
         self._config = config
         self._is_shared = config.is_shared
+        self._is_ours = config.transport is Transport.BUILTIN
         self._shared = shared
         self._connect = connect
         self._era: Era | None = None
@@ -109,7 +110,7 @@ class Ways:
     def speaks(self, era: Era) -> None:
         """Take note of what the server speaks, now that it is connected to anew."""
         self._era = era
-        self._refuses_handshake = self._config.transport is Transport.BUILTIN
+        self._refuses_handshake = self._is_ours
 
     def close(self) -> None:
         """Close every connection, and follow nothing more."""
@@ -145,6 +146,8 @@ class Ways:
             UpstreamError: There is none.
         """
         way = PLAIN if self._is_shared else Way(owner=self._owner(principal))
+        if self._is_ours:
+            call = msgspec.structs.replace(call, principal=principal)
         sent = False
         try:
             with Deadline(seconds), self._at_once(way) or await self._turn(way) as session:
@@ -170,7 +173,8 @@ class Ways:
             ):
                 sent = True
                 dialogue = Dialogue(conversation, deadline)
-                call = msgspec.structs.replace(call, dialogue=dialogue)
+                whose = principal if self._is_ours else None
+                call = msgspec.structs.replace(call, dialogue=dialogue, principal=whose)
                 if session.era.is_modern and not conversation.is_modern:
                     return await call_in_rounds(session, call, dialogue)
                 return await session.call(call)
