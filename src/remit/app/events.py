@@ -7,6 +7,8 @@ from typing import Final
 from urllib.parse import urlsplit
 from uuid import uuid4
 
+from anyio.abc import TaskGroup
+
 from remit.app.tenants import ServedTenants
 from remit.crew.delivery import LOOK_EVERY, Delivery, EventLog, Post, Subscriber
 from remit.errors import StartupError
@@ -14,7 +16,6 @@ from remit.policy.agent_types import CREW_TOOLS
 from remit.settings import Settings
 from remit.storage.crew import Crew
 from remit.storage.database import Database
-from remit.storage.notices import Notices
 from remit.storage.outbox import Outbox
 
 _WEBHOOKS: Final = ("https", "http")
@@ -36,20 +37,24 @@ async def open_subscribers(
         yield [EventLog(), *outside] if wanted else []
 
 
-async def deliveries_to(
-    subscribers: Sequence[Subscriber], database: Database, notices: Notices
-) -> Sequence[Delivery]:
-    """Keep a place for each subscriber and return what tells it."""
+async def start_telling(
+    subscribers: Sequence[Subscriber],
+    database: Database,
+    tenants: ServedTenants,
+    tasks: TaskGroup,
+) -> None:
+    """Keep a place for each subscriber, and tell it from when a crew is declared."""
     outbox = Outbox(database)
     for subscriber in subscribers:
         await outbox.subscribe(subscriber.name)
     post = Post(
-        events=Crew(database, notices),
+        events=Crew(database, tenants.notices),
         places=outbox,
         holder=uuid4().hex,
         clock=lambda: datetime.now(UTC),
     )
-    return [Delivery(post, subscriber) for subscriber in subscribers]
+    for subscriber in subscribers:
+        tasks.start_soon(_keep_telling, Delivery(post, subscriber), tenants)
 
 
 async def _open_subscriber(settings: Settings, url: str, stack: AsyncExitStack) -> Subscriber:
@@ -80,7 +85,7 @@ def declares_crew(tenants: ServedTenants) -> bool:
     )
 
 
-async def keep_telling(delivery: Delivery, tenants: ServedTenants) -> None:
+async def _keep_telling(delivery: Delivery, tenants: ServedTenants) -> None:
     """Deliver until cancelled, from when a crew is declared."""
     told = 0
     while not declares_crew(tenants):

@@ -17,7 +17,7 @@ from anyio.abc import TaskGroup
 from remit.admin.declaration import Loaded, load_declaration
 from remit.admin.retention import keep_to_retention
 from remit.admin.revisions import declaration_in_force
-from remit.app.events import deliveries_to, keep_telling, open_subscribers
+from remit.app.events import open_subscribers, start_telling
 from remit.app.installation import Installation, open_installation, record_seal
 from remit.app.restarts import Restarts
 from remit.app.tenants import ServedTenant, ServedTenants
@@ -144,8 +144,7 @@ async def open_gateway(
         tasks.start_soon(tokens.keep_fresh)
         if declared is None:
             _start_keeping_up(tasks, gateway, everyone=everyone)
-        for delivery in await deliveries_to(subscribers, installation.database, tenants.notices):
-            tasks.start_soon(keep_telling, delivery, tenants)
+        await start_telling(subscribers, installation.database, tenants, tasks)
         yield gateway
 
 
