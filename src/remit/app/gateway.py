@@ -6,7 +6,7 @@ Resources open in that order and close in reverse.
 """
 
 import os
-from collections.abc import AsyncGenerator, Callable, Collection, Mapping
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -25,6 +25,7 @@ from remit.app.tokens import FreshVerifier, TokensWhenNeeded
 from remit.app.tracing import open_tracing
 from remit.calls.allowances import OwnAllowances, SharedAllowances
 from remit.calls.limit import Allowances
+from remit.crew.delivery import Subscriber
 from remit.errors import Conflict, DeclarationError, StorageUnavailable
 from remit.identity.authenticate import Authenticator
 from remit.identity.credentials import Issuers
@@ -143,17 +144,19 @@ async def open_gateway(
         tasks.start_soon(uses.keep_writing)
         tasks.start_soon(tokens.keep_fresh)
         if declared is None:
-            _start_keeping_up(tasks, gateway, everyone=everyone)
-        await start_telling(subscribers, installation.database, tenants, tasks)
+            await _start_keeping_up(tasks, gateway, subscribers, everyone=everyone)
         yield gateway
 
 
-def _start_keeping_up(tasks: TaskGroup, gateway: Gateway, *, everyone: bool) -> None:
+async def _start_keeping_up(
+    tasks: TaskGroup, gateway: Gateway, subscribers: Sequence[Subscriber], *, everyone: bool
+) -> None:
     database, notices = gateway.installation.database, gateway.tenants.notices
     tasks.start_soon(notices.listen)
     tasks.start_soon(_watch_epochs, Epochs(database), notices, gateway, everyone)
     if everyone:
         tasks.start_soon(keep_to_retention, gateway.audit, lambda: _retentions(gateway.tenants))
+        await start_telling(subscribers, database, gateway.tenants, tasks)
 
 
 def _retentions(tenants: ServedTenants) -> Mapping[str, Retention]:
