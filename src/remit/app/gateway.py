@@ -18,6 +18,7 @@ from remit.admin.declaration import Loaded, load_declaration
 from remit.admin.retention import keep_to_retention
 from remit.admin.revisions import declaration_in_force
 from remit.app.events import open_subscribers, start_telling
+from remit.app.health import keep_healthy
 from remit.app.installation import Installation, open_installation, record_seal
 from remit.app.restarts import Restarts
 from remit.app.tenants import ServedTenant, ServedTenants
@@ -157,6 +158,8 @@ async def _start_keeping_up(
     if everyone:
         tasks.start_soon(keep_to_retention, gateway.audit, lambda: _retentions(gateway.tenants))
         await start_telling(subscribers, database, gateway.tenants, tasks)
+        settings = gateway.installation.settings
+        tasks.start_soon(keep_healthy, settings, database, gateway.tenants)
 
 
 def _retentions(tenants: ServedTenants) -> Mapping[str, Retention]:

@@ -277,6 +277,7 @@ crew_agents = Table(
     Column("paused", StorableText, nullable=False),
     Column("tmux_session", StorableText, nullable=False),
     Column("crashes", Integer, nullable=False),
+    Column("crashed", UtcTime),
     Column("last_active", UtcTime),
     Column("updated", UtcTime, nullable=False),
     Column("version", Integer, nullable=False),
@@ -401,4 +402,12 @@ crew_dead_letters = Table(
     Column("attempts", Integer, nullable=False),
     Column("problem", StorableText, nullable=False),
     Column("died", UtcTime, nullable=False),
+)
+
+leases = Table(
+    "leases",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("holder", Text, nullable=False),
+    Column("until", UtcTime, nullable=False),
 )
