@@ -158,6 +158,7 @@ EXAMPLES: Mapping[str, Callable[[Api], Example]] = {
     "tools.list": plain("/tools", **{"as": f"role:{ROLE}"}),
     "doctor.examine": plain("/doctor"),
     "audit.search": plain("/audit"),
+    "audit.decisions": plain("/audit/decisions"),
     "audit.verify": plain("/audit/verify"),
     "audit.export": plain("/audit/export"),
     "projects.config": plain(f"{PROJECT}/config"),

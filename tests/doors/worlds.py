@@ -290,6 +290,7 @@ def world_over(
         limit=Limiter(OwnAllowances()),
         record=record,
         invoke=Invoker(fleet, record, states, pause=pause),
+        escalate=lambda _authorized, _failure: None,
     )
     changes = ListChanges(
         listing,

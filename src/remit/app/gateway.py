@@ -132,7 +132,7 @@ async def open_gateway(
         if everyone:
             await tenants.follow()
         uses = KeyUses(installation.keys)
-        tokens = _token_verifier(installation, tenants, development=development)
+        tokens = _start_verifier(installation, tenants, tasks, development=development)
         gateway = Gateway(
             installation=installation,
             audit=audit,
@@ -143,10 +143,10 @@ async def open_gateway(
             warden=warden,
         )
         tasks.start_soon(uses.keep_writing)
-        tasks.start_soon(tokens.keep_fresh)
         if declared is None:
             await _start_keeping_up(tasks, gateway, subscribers, everyone=everyone)
-        yield gateway
+        async with tenants.escalation.running():
+            yield gateway
 
 
 async def _start_keeping_up(
@@ -169,8 +169,8 @@ def _retentions(tenants: ServedTenants) -> Mapping[str, Retention]:
     }
 
 
-def _token_verifier(
-    installation: Installation, tenants: ServedTenants, *, development: bool
+def _start_verifier(
+    installation: Installation, tenants: ServedTenants, tasks: TaskGroup, *, development: bool
 ) -> TokensWhenNeeded:
     settings = installation.settings
     own = (development_issuer(settings.state),) if development else ()
@@ -183,7 +183,9 @@ def _token_verifier(
         folder = settings.config.absolute().parent
         return JwtVerifier(issuers, folder=folder, environ=os.environ, tenants=tenants)
 
-    return TokensWhenNeeded(open_verifier)
+    tokens = TokensWhenNeeded(open_verifier)
+    tasks.start_soon(tokens.keep_fresh)
+    return tokens
 
 
 def _open_record(installation: Installation) -> AbstractAsyncContextManager[AuditLog]:

@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 
 import anyio
 import structlog
@@ -33,6 +34,7 @@ from remit.calls.record import AuditLog, Recorder
 from remit.calls.states import States
 from remit.calls.tally import Tally
 from remit.calls.validate import Validator
+from remit.crew.escalation import Escalation
 from remit.errors import StorageUnavailable
 from remit.model.contents import Item
 from remit.model.declaration import Declaration
@@ -41,6 +43,7 @@ from remit.model.principals import DEFAULT_TENANT
 from remit.model.servers import ServerStatus
 from remit.model.tenants import Tenant
 from remit.model.tools import Tool, ToolId
+from remit.storage.crew import Crew
 from remit.storage.notices import Notices
 from remit.storage.seen import SeenTools
 from remit.upstreams.catalogue import Catalogue
@@ -74,6 +77,7 @@ class ServedTenants:
         issuers: Whose tokens are accepted: those that `default` declares for every tenant, those
             that another one declares for itself alone. The same object while nothing changes.
         notices: Tells of changes to the database, of this process and of others.
+        escalation: Tells of calls of agents that failed; somebody has to enter `running()`.
     """
 
     def __init__(
@@ -103,6 +107,7 @@ class ServedTenants:
         self._tasks = tasks
         self._warden = warden
         self.notices = Notices(installation.database)
+        self.escalation = Escalation(Crew(installation.database, self.notices))
         self._place = Place(database=installation.database, notices=self.notices)
         self._states = States(session_key(installation.settings.state / "session.key"))
         self._by_name: dict[str, ServedTenant] = {}
@@ -202,6 +207,7 @@ class ServedTenants:
             limit=Limiter(self._allowances),
             record=record,
             invoke=Invoker(fleet, record, self._states),
+            escalate=partial(self.escalation.failed, policy.server),
         )
         return ServedTenant(
             tenant=tenant,

@@ -79,6 +79,7 @@ def traced(pipeline: Pipeline, tracer: Tracer) -> Calls:
             limit=steps.awaited("limit", pipeline.limit),
             record=_TracedRecord(pipeline.record, steps),
             invoke=steps.invoke(pipeline.invoke),
+            escalate=pipeline.escalate,
         ),
         tracer,
     )

@@ -72,10 +72,14 @@ class CrewFolk:
     http: httpx2.AsyncClient
     crew: Crew
 
-    async def agent(self, agent_id: str, type_: AgentType, *, epic: str = "") -> "CrewCaller":
+    async def agent(
+        self, agent_id: str, type_: AgentType, *, epic: str = "", role: str = ""
+    ) -> "CrewCaller":
         """Register an agent and return it with a key of its own."""
         now = datetime.now(UTC)
-        agent = Agent(id=agent_id, tenant=DEFAULT_TENANT, type=type_, epic=epic, created=now)
+        agent = Agent(
+            id=agent_id, tenant=DEFAULT_TENANT, type=type_, role=role, epic=epic, created=now
+        )
         await Agents(self.database).add(agent)
         made = await make_key(
             Keys(self.database),
@@ -136,6 +140,19 @@ class CrewCaller:
         params: dict[str, Any] = {"name": tool, "arguments": arguments}
         extra = {"remit/idempotencyKey": key} if key else {}
         return (await self.caller.send("tools/call", params, meta=extra)).json()
+
+    async def executes(
+        self, tool: str, *, agent: str = "", key: str = "", **given: Any
+    ) -> dict[str, Any]:
+        """Call a tool through the JSON door, perhaps for another agent; return the envelope."""
+        once = {"Idempotency-Key": key} if key else {}
+        reply = await self.caller.http.post(
+            f"{self.caller.url}/execute",
+            json={"agentId": agent or self.id, "toolName": tool, "input": given},
+            headers={"Authorization": f"Bearer {self.caller.key}", **once},
+        )
+        envelope: dict[str, Any] = reply.json()
+        return envelope
 
     async def tools(self) -> Sequence[str]:
         """Return the names of the tools that it is shown."""

@@ -31,10 +31,8 @@ from remit.errors import (
     UpstreamError,
 )
 from remit.model.calls import Call
+from remit.servers.toolbox import ERROR
 from remit.upstreams.wire import Malformed, json_bytes, members, value_of
-
-ERROR: Final = "remit/error"
-"""In `_meta` of a result with `isError`: `{"code": …}`, which the tool gives its failure (R22)."""
 
 CODES: Final = frozenset(
     {
