@@ -260,7 +260,7 @@ async def test_a_supervisor_that_fell_silent_is_reported_to_the_human(ward: Ward
 async def test_nobody_is_missed_when_no_epic_is_open(ward: Ward) -> None:
     epic = await ward.store.find_epic("default", "e1")
     assert epic is not None
-    await ward.store.apply(Change(epics=(replace(epic, state=EpicState.COMPLETED),)))
+    await ward.store.apply(Change(epics=(replace(epic, state=EpicState.CANCELLED),)))
 
     await ward.after(60)
 

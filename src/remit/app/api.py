@@ -12,7 +12,7 @@ from remit.app.gateway import Gateway
 from remit.app.restarts import Restarts
 from remit.app.tenants import ServedTenant, ServedTenants
 from remit.calls.ids import new_id
-from remit.crew.inbox import Inbox
+from remit.crew.human import HumanInbox
 from remit.doors.api.application import build_api
 from remit.doors.api.needs import Services
 from remit.doors.api.tenant import GatewayTenant
@@ -52,7 +52,7 @@ def _services(gateway: Gateway) -> Services:
         keys=installation.keys,
         agents=installation.agents,
         users=installation.users,
-        inbox=Inbox(
+        inbox=HumanInbox(
             store=Crew(installation.database, gateway.tenants.notices),
             clock=lambda: datetime.now(UTC),
             new_id=new_id,

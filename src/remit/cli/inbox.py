@@ -12,7 +12,7 @@ from remit.calls.ids import new_id
 from remit.cli.changes import making, operator
 from remit.cli.output import ConfigFlag, JsonFlag, TenantFlag, as_rows, print_json, print_table, run
 from remit.cli.remote import KeyFlag, UrlFlag, reach, segment
-from remit.crew.inbox import Inbox
+from remit.crew.human import HumanInbox
 from remit.model.crew import Mail
 from remit.settings import Settings
 from remit.storage.crew import Crew
@@ -121,9 +121,9 @@ async def _reply(settings: Settings, mail_id: str, body: str) -> Shown:
         return _entry(await _inbox(opened).reply(tenant, mail_id, body, author=author))
 
 
-def _inbox(opened: Installation) -> Inbox:
+def _inbox(opened: Installation) -> HumanInbox:
     store = Crew(opened.database, Notices(opened.database))
-    return Inbox(store=store, clock=lambda: datetime.now(UTC), new_id=new_id)
+    return HumanInbox(store=store, clock=lambda: datetime.now(UTC), new_id=new_id)
 
 
 def _entry(mail: Mail) -> Shown:

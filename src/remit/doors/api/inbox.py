@@ -6,7 +6,7 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
 
-from remit.crew.inbox import Inbox
+from remit.crew.human import HumanInbox
 from remit.doors.api.access import Administrator, ByAdministrator, Reason
 from remit.model.crew import Mail
 from remit.model.principals import AgentType
@@ -89,5 +89,5 @@ async def reply(
     return MailShape.of(sent)
 
 
-def _inbox(by: Administrator) -> Inbox:
+def _inbox(by: Administrator) -> HumanInbox:
     return by.services.inbox

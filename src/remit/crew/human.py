@@ -35,7 +35,7 @@ class InboxStore(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Inbox:
+class HumanInbox:
     """The mail of a tenant's human.
 
     Attributes:
