@@ -198,7 +198,7 @@ async def test_mail_that_fails_is_told_to_the_human_where_that_can_be_written(
     scene.sql("ALTER TABLE crew_keys RENAME TO crew_keys_away")
     try:
         told = await scene.worker.executes(
-            "mcp__mail__send", key="k1", toHuman=True, subject="s", body="b"
+            "mcp__mail__send", "k1", toHuman=True, subject="s", body="b"
         )
     finally:
         scene.sql("ALTER TABLE crew_keys_away RENAME TO crew_keys")

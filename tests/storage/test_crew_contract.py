@@ -313,3 +313,26 @@ async def test_events_come_in_the_order_in_which_they_were_written(crew: CrewSto
     assert numbers == sorted(numbers)
     assert [event for _, event in found] == [_event(1), _event(2, "task.created"), _event(3)]
     assert [event.id for _, event in await crew.events(after=numbers[0], limit=1)] == ["event2"]
+
+
+async def test_an_epic_ends_with_its_last_task_and_takes_none_afterwards(crew: CrewStore) -> None:
+    await crew.apply(Change(epics=(EPIC,), tasks=(TASK,)))
+    ended = replace(EPIC, version=1, state=EpicState.COMPLETED)
+
+    with pytest.raises(Outdated):
+        await crew.apply(Change(epics=(ended,)))
+    await crew.apply(Change(tasks=(replace(TASK, version=1, state=TaskState.FAILED),)))
+    await crew.apply(Change(epics=(ended,)))
+
+    second = Change(tasks=(replace(TASK, id="t2"),), open_epics=("e1",))
+    with pytest.raises(Outdated):
+        await crew.apply(second)
+    assert await crew.find_task("default", "t2") is None
+
+
+async def test_a_task_is_added_to_an_epic_that_is_open(crew: CrewStore) -> None:
+    await crew.apply(Change(epics=(EPIC,)))
+
+    await crew.apply(Change(tasks=(TASK,), open_epics=("e1",)))
+
+    assert await crew.find_task("default", "t1") == replace(TASK, version=1)

@@ -61,9 +61,11 @@ def _open_of_crew(
     if args:
         raise ValueError(f"{name} server: takes no arguments")
     # Deferred: most installations declare none of them.
+    from remit.crew.inbox import MailServer  # noqa: PLC0415 - see above
     from remit.crew.servers import CrewServer, list_only  # noqa: PLC0415 - see above
     from remit.storage.crew import Crew  # noqa: PLC0415 - see above
 
     if place is None:
         return list_only(name)
-    return CrewServer(name, Crew(place.database, place.notices), place.notices)
+    kind = MailServer if name == "mail" else CrewServer
+    return kind(name, Crew(place.database, place.notices), place.notices)

@@ -27,6 +27,7 @@ from remit.crew.tasks import (
 from remit.errors import BadCall, InvalidAgentState
 from remit.model.crew import (
     DONE,
+    ENDED,
     EPIC_MOVES,
     Change,
     Comment,
@@ -41,8 +42,6 @@ from remit.model.principals import AgentType
 from remit.servers.arguments import Arguments
 from remit.servers.shapes import LONGEST_TEXT, TEXT, given, record, text
 from remit.servers.toolbox import Hints, Tool
-
-_ENDED: Final = frozenset({EpicState.COMPLETED, EpicState.CANCELLED})
 
 
 async def _create(desk: Desk, arguments: Arguments) -> Result:
@@ -85,7 +84,7 @@ async def _runner(desk: Desk) -> Member | None:
     if me.type is not AgentType.ORCHESTRATOR:
         return None
     runs = await desk.store.find_epic(desk.tenant, me.epic) if me.epic else None
-    if runs is not None and runs.state not in _ENDED:
+    if runs is not None and runs.state not in ENDED:
         raise InvalidAgentState(f"agent {me.id!r} runs an epic already, {runs.id!r}")
     return me
 

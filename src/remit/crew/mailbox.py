@@ -52,7 +52,8 @@ def mail_to(
     return mail, event
 
 
-async def _list_inbox(desk: Desk, arguments: Arguments) -> Result:
+async def list_inbox(desk: Desk, arguments: Arguments) -> Result:
+    """Return the mail to the agent that acts, perhaps after waiting for some (S3.12)."""
     me = await desk.me()
     until = anyio.current_time() + arguments.number("waitSeconds", 0)
     while True:
@@ -168,7 +169,7 @@ MAIL_TOOLS: Final = (
         ),
         gives=INBOX,
         hints=Hints(read_only=True, idempotent=True),
-        run=_list_inbox,
+        run=list_inbox,
     ),
     Tool(
         name="read",

@@ -12,7 +12,7 @@ from remit.crew.outputs import AGENT_STATES, TASK_STATES, Result, iso, iso_or_nu
 from remit.crew.tasks import require_fit, task_id
 from remit.errors import BadCall, InvalidAgentState
 from remit.model.agents import Agent
-from remit.model.crew import AT_WORK, DONE, AgentState, Change, EpicState, Member, TaskState
+from remit.model.crew import AT_WORK, DONE, ENDED, AgentState, Change, Member, TaskState
 from remit.model.principals import AgentType
 from remit.servers.arguments import Arguments
 from remit.servers.shapes import (
@@ -70,7 +70,7 @@ async def _orchestrator(desk: Desk, arguments: Arguments) -> Member:
 async def _create(desk: Desk, arguments: Arguments) -> Result:
     async def attempt() -> Result:
         epic = await desk.epic(arguments.text("epicId"))
-        if epic.state in (EpicState.COMPLETED, EpicState.CANCELLED):
+        if epic.state in ENDED:
             raise BadCall(f"epic {epic.id!r} is {epic.state}, and needs no orchestrator")
         for member in await desk.store.members(
             desk.tenant, of_type=AgentType.ORCHESTRATOR, epic=epic.id

@@ -88,18 +88,12 @@ class CrewServer(ToolServer[Desk]):
             UpstreamUnavailable: The database cannot be used now, or others change the same.
         """
         key = meta.get(KEY)
-        desk = Desk(
-            principal=principal,
-            request=Request(
-                tool=f"{self.name}/{name}",
-                key=key if isinstance(key, str) else "",
-                digest=_digest(arguments),
-            ),
-            store=self._store,
-            changes=self._changes,
-            clock=self._clock,
-            new_id=new_id,
+        asked = Request(
+            tool=f"{self.name}/{name}",
+            key=key if isinstance(key, str) else "",
+            digest=_digest(arguments),
         )
+        desk = self.desk(principal, asked)
         try:
             return await self.call_at(partial(_at, desk), name, arguments)
         except StorageUnavailable as error:
@@ -107,6 +101,17 @@ class CrewServer(ToolServer[Desk]):
             raise UpstreamUnavailable(f"cannot: {error}", sent=True, transient=True) from error
         finally:
             await self._note_active(desk)
+
+    def desk(self, principal: Principal, asked: Request) -> Desk:
+        """Return where *principal* is served."""
+        return Desk(
+            principal=principal,
+            request=asked,
+            store=self._store,
+            changes=self._changes,
+            clock=self._clock,
+            new_id=new_id,
+        )
 
     async def _note_active(self, desk: Desk) -> None:
         """Take note that an agent is active (S3.11); failing at that fails nothing else."""

@@ -18,7 +18,7 @@ from remit.crew.outputs import (
     tasks_result,
 )
 from remit.errors import BadCall, InvalidAgentState
-from remit.model.crew import Change, Comment, EpicState, Member, Task, TaskState
+from remit.model.crew import ENDED, Change, Comment, Member, Task, TaskState
 from remit.model.principals import AgentType
 from remit.servers.arguments import Arguments
 from remit.servers.shapes import LONGEST_TEXT, TEXT, given, record, text
@@ -33,7 +33,7 @@ async def _create(desk: Desk, arguments: Arguments) -> Result:
             return _created(before)
         await desk.require_working()
         epic = await desk.epic(arguments.find_text("epicId"))
-        if epic.state in (EpicState.COMPLETED, EpicState.CANCELLED):
+        if epic.state in ENDED:
             raise BadCall(f"epic {epic.id!r} is {epic.state}, and takes no more tasks")
         now = desk.clock()
         task = Task(
@@ -47,7 +47,9 @@ async def _create(desk: Desk, arguments: Arguments) -> Result:
         )
         event = desk.event("task.created", now, taskId=task.id, epicId=task.epic, title=task.title)
         once = desk.once(task.id, now)
-        await desk.store.apply(Change(tasks=(task,), events=(event,), once=once))
+        await desk.store.apply(
+            Change(tasks=(task,), open_epics=(epic.id,), events=(event,), once=once)
+        )
         return _created(task)
 
     return await settled(attempt)
@@ -67,8 +69,8 @@ async def _assign(desk: Desk, arguments: Arguments) -> Result:
         await desk.require_working()
         task = await desk.task(arguments.text("taskId"))
         worker = await desk.agent(arguments.text("agentId"))
-        if task.state is TaskState.ASSIGNED and task.assigned == worker.id == _holder(worker, task):
-            return _assigned(task)
+        if task.assigned == worker.id and worker.task == task.id:
+            return _assigned(task)  # it has it already, and may have begun
         require_move(task, TaskState.ASSIGNED)
         await require_fit(desk, worker, task)
         now = desk.clock()
@@ -87,10 +89,6 @@ async def _assign(desk: Desk, arguments: Arguments) -> Result:
         return _assigned(after)
 
     return await settled(attempt)
-
-
-def _holder(worker: Member, task: Task) -> str:
-    return worker.id if worker.task == task.id else ""
 
 
 def _assigned(task: Task) -> Result:

@@ -88,6 +88,9 @@ EPIC_MOVES: Final[Mapping[EpicState, frozenset[EpicState]]] = MappingProxyType(
 )
 """From each state to those that may follow."""
 
+ENDED: Final = frozenset({EpicState.COMPLETED, EpicState.CANCELLED})
+"""States in which an epic takes no more tasks."""
+
 DONE: Final = frozenset({TaskState.COMPLETED, TaskState.FAILED})
 """States in which nobody works on a task."""
 
@@ -276,9 +279,11 @@ class Change:
     """What is written together, or not at all.
 
     Of epics, tasks, members and mails the version says which one the writer has seen: 0 for what
-    is new, or for a member that was never changed. They are stored with the next one.
+    is new, or for a member that was never changed. They are stored with the next one. An epic is
+    COMPLETED only while no task of it is left.
 
     Attributes:
+        open_epics: Ids of those that must not have ended, in the tenant of the tasks.
         agents: New ones, to be registered.
         members: An epic that differs from the registered agent's becomes that one's.
         events: What it means to others: written with it, so that neither is without the other.
@@ -288,6 +293,7 @@ class Change:
     agents: tuple[Agent, ...] = ()
     epics: tuple[Epic, ...] = ()
     tasks: tuple[Task, ...] = ()
+    open_epics: tuple[str, ...] = ()
     members: tuple[Member, ...] = ()
     mails: tuple[Mail, ...] = ()
     comments: tuple[Comment, ...] = ()

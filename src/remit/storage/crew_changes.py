@@ -9,13 +9,23 @@ from dataclasses import replace
 from operator import attrgetter
 from typing import Any, Final, TypeVar
 
-from sqlalchemy import Table, update
+from sqlalchemy import Table, select, update
 from sqlalchemy import insert as plain_insert
 from sqlalchemy.exc import IntegrityError
 
 from remit.errors import Conflict, Outdated
 from remit.model.agents import Agent
-from remit.model.crew import Change, CrewEvent, Epic, Mail, Member, Task
+from remit.model.crew import (
+    DONE,
+    ENDED,
+    Change,
+    CrewEvent,
+    Epic,
+    EpicState,
+    Mail,
+    Member,
+    Task,
+)
 from remit.storage.asyncio_engine import AsyncConnection
 from remit.storage.crew_rows import (
     comment_values,
@@ -58,6 +68,8 @@ async def write_change(connection: AsyncConnection, change: Change) -> None:
         await _register(connection, agent)
     for epic in sorted(change.epics, key=_by_id):
         await _write_epic(connection, epic)
+    if change.open_epics:
+        await _require_open(connection, change)
     for task in sorted(change.tasks, key=_by_id):
         await _write(connection, crew_tasks, task, task_values(_next(task)))
     for member in sorted(change.members, key=_by_id):
@@ -105,6 +117,33 @@ async def _write_epic(connection: AsyncConnection, epic: Epic) -> None:
                 f"an epic of the issue {epic.linear_issue_id!r} exists already"
             ) from None
         raise
+
+    if epic.state is EpicState.COMPLETED:
+        left = select(crew_tasks.c.id).where(
+            crew_tasks.c.tenant == epic.tenant,
+            crew_tasks.c.epic == epic.id,
+            crew_tasks.c.state.not_in([state.value for state in DONE]),
+        )
+        if (await connection.execute(left.limit(1))).first() is not None:
+            raise Outdated(f"epic {epic.id!r} was given another task meanwhile")
+
+
+async def _require_open(connection: AsyncConnection, change: Change) -> None:
+    """Keep epics from ending until this is written, and refuse those that have."""
+    tenants = {task.tenant for task in change.tasks}
+    query = (
+        select(crew_epics.c.id)
+        .where(
+            crew_epics.c.tenant.in_(tenants),
+            crew_epics.c.id.in_(change.open_epics),
+            crew_epics.c.state.not_in([state.value for state in ENDED]),
+        )
+        .order_by(crew_epics.c.id)
+        .with_for_update(read=True)
+    )
+    found = set((await connection.execute(query)).scalars())
+    if found != set(change.open_epics):
+        raise Outdated("an epic has ended meanwhile")
 
 
 async def _write_member(connection: AsyncConnection, member: Member) -> None:

@@ -9,6 +9,8 @@ from typing import TypeVar
 from remit.errors import Conflict, Outdated
 from remit.model.agents import Agent
 from remit.model.crew import (
+    DONE,
+    ENDED,
     Change,
     Comment,
     CrewEvent,
@@ -79,6 +81,14 @@ class InMemoryCrew:
                 for each in self._epics.values()
             ):
                 raise Conflict(f"an epic of the issue {epic.linear_issue_id!r} exists already")
+            if epic.state is EpicState.COMPLETED and any(
+                (task.tenant, task.epic) == (epic.tenant, epic.id) and task.state not in DONE
+                for task in self._tasks.values()
+            ):
+                raise Outdated(f"epic {epic.id!r} was given another task meanwhile")
+        for place in {(task.tenant, epic) for task in change.tasks for epic in change.open_epics}:
+            if place not in self._epics or self._epics[place].state in ENDED:
+                raise Outdated("an epic has ended meanwhile")
         _require_seen(self._epics, change.epics)
         _require_seen(self._tasks, change.tasks)
         _require_seen(self._members, change.members)

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import httpx2
 
@@ -21,6 +21,8 @@ from remit.storage.database import Database, default_url, open_database
 from remit.storage.keys import Keys
 from remit.storage.notices import Notices
 from remit.testing.gateway import Caller, Running, start_gateway
+
+Door = Literal["mcp", "json"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,12 +67,14 @@ class CrewFolk:
 
     Attributes:
         crew: What is stored, for tests that look past the gateway.
+        door: Which one its agents come to.
     """
 
     gateway: CrewGateway
     database: Database
     http: httpx2.AsyncClient
     crew: Crew
+    door: Door = "mcp"
 
     async def agent(
         self, agent_id: str, type_: AgentType, *, epic: str = "", role: str = ""
@@ -89,7 +93,8 @@ class CrewFolk:
             agent=agent,
             roles={},
         )
-        return CrewCaller(agent_id, Caller(self.http, self.gateway.running.url, made.text))
+        caller = Caller(self.http, self.gateway.running.url, made.text)
+        return CrewCaller(agent_id, caller, self.door)
 
     async def supervisor(self, agent_id: str) -> "CrewCaller":
         """Register a SUPERVISOR."""
@@ -106,18 +111,26 @@ class CrewFolk:
 
 @dataclass(frozen=True, slots=True)
 class CrewCaller:
-    """One agent at the MCP door.
+    """One agent at a door.
 
     Attributes:
         id: The agent's.
         caller: It, as a client of the gateway.
+        door: Which door `does` and `fails` go to.
     """
 
     id: str
     caller: Caller
+    door: Door = "mcp"
 
     async def does(self, tool: str, key: str = "", **arguments: Any) -> dict[str, Any]:
         """Call a tool that succeeds, and return its structured result."""
+        if self.door == "json":
+            envelope = await self.executes(_spelled(tool), key=key, **arguments)
+            if not envelope["success"]:
+                raise AssertionError(f"{self.id} failed at {tool}: {envelope}")
+            data: dict[str, Any] = envelope["data"]
+            return data
         answer = await self.answer(tool, key, **arguments)
         if "error" in answer or answer["result"].get("isError"):
             raise AssertionError(f"{self.id} failed at {tool}: {answer}")
@@ -126,6 +139,11 @@ class CrewCaller:
 
     async def fails(self, tool: str, **arguments: Any) -> str:
         """Call a tool that fails, and return the code; of a protocol error that as text."""
+        if self.door == "json":
+            envelope = await self.executes(_spelled(tool), **arguments)
+            if envelope["success"]:
+                raise AssertionError(f"{self.id} did not fail at {tool}: {envelope}")
+            return str(envelope["error"]["code"])
         answer = await self.answer(tool, "", **arguments)
         if "error" in answer:
             return str(answer["error"]["code"])
@@ -136,19 +154,23 @@ class CrewCaller:
         return code
 
     async def answer(self, tool: str, key: str = "", **arguments: Any) -> dict[str, Any]:
-        """Call a tool, under an idempotency key if one is given, and return the JSON-RPC answer."""
+        """Call a tool at the MCP door, under a key if one is given; return the JSON-RPC answer."""
         params: dict[str, Any] = {"name": tool, "arguments": arguments}
         extra = {"remit/idempotencyKey": key} if key else {}
         return (await self.caller.send("tools/call", params, meta=extra)).json()
 
-    async def executes(
-        self, tool: str, *, agent: str = "", key: str = "", **given: Any
+    async def executes(self, tool: str, key: str = "", **arguments: Any) -> dict[str, Any]:
+        """Call a tool at the JSON door, under a key if one is given; return the envelope."""
+        return await self.executes_for(self.id, tool, key, **arguments)
+
+    async def executes_for(
+        self, agent_id: str, tool: str, key: str = "", **arguments: Any
     ) -> dict[str, Any]:
-        """Call a tool through the JSON door, perhaps for another agent; return the envelope."""
+        """Call a tool at the JSON door for another agent, and return the envelope."""
         once = {"Idempotency-Key": key} if key else {}
         reply = await self.caller.http.post(
             f"{self.caller.url}/execute",
-            json={"agentId": agent or self.id, "toolName": tool, "input": given},
+            json={"agentId": agent_id, "toolName": tool, "input": arguments},
             headers={"Authorization": f"Bearer {self.caller.key}", **once},
         )
         envelope: dict[str, Any] = reply.json()
@@ -159,12 +181,17 @@ class CrewCaller:
         return [tool["name"] for tool in await self.caller.tools()]
 
 
+def _spelled(tool: str) -> str:
+    """Return the name that the JSON door's document has for a tool of `/mcp`."""
+    return tool if tool.startswith("mcp_") or "/" in tool else f"mcp__{tool}"
+
+
 @asynccontextmanager
-async def open_folk(gateway: CrewGateway) -> AsyncGenerator[CrewFolk]:
+async def open_folk(gateway: CrewGateway, door: Door = "mcp") -> AsyncGenerator[CrewFolk]:
     """Open what makes agents of a gateway and calls it."""
     async with (
         open_database(gateway.database_url) as database,
         httpx2.AsyncClient(timeout=60) as http,
     ):
         crew = Crew(database, Notices(database))
-        yield CrewFolk(gateway=gateway, database=database, http=http, crew=crew)
+        yield CrewFolk(gateway=gateway, database=database, http=http, crew=crew, door=door)

@@ -262,8 +262,9 @@ class Caller:
             "io.modelcontextprotocol/clientCapabilities": {},
         }
         headers = {"MCP-Protocol-Version": MODERN, "Mcp-Method": method}
-        if method == "tools/call" and isinstance(params.get("name"), str):
-            headers["Mcp-Name"] = encode_header_value(str(params["name"]))
+        named = params.get("uri") if method == "resources/read" else params.get("name")
+        if method in ("tools/call", "resources/read") and isinstance(named, str):
+            headers["Mcp-Name"] = encode_header_value(named)
         return await self._post(method, {**params, "_meta": meta}, number, headers)
 
     async def tools(self) -> list[dict[str, Any]]:

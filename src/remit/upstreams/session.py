@@ -163,6 +163,35 @@ class KnowsCallers(Protocol):
         ...
 
 
+@runtime_checkable
+class HasResources(Protocol):
+    """A bundled server with resources that differ by who reads them."""
+
+    def resources(self) -> Sequence[Mapping[str, object]]:
+        """Return them as `resources/list` has them."""
+        ...
+
+    async def read_for(self, principal: Principal, uri: str, /) -> Mapping[str, object]:
+        """Return the `result` of `resources/read` for a caller.
+
+        Raises:
+            UpstreamError: It cannot be read, now or by this caller.
+        """
+        ...
+
+    async def version_for(self, tenant: str, subject: str, uri: str, /) -> object:
+        """Return what is another once the resource was updated for that caller.
+
+        Raises:
+            UpstreamError: That cannot be known now.
+        """
+        ...
+
+    async def stirred(self) -> None:
+        """Return when something may have been updated, or soon."""
+        ...
+
+
 MakeBuiltin = Callable[[Sequence[str], Mapping[str, str]], BuiltinServer]
 """Makes a bundled server from its arguments and its environment.
 
@@ -260,6 +289,7 @@ class Setup:
         is_legacy: The server is known to speak the handshake, so asking is left out.
         abilities: What we say in the handshake that we can be asked.
         make_builtin: Makes a bundled server from its arguments; None when there is none.
+        owner: Tenant and subject of the one caller it is for; empty when callers share it.
     """
 
     config: ServerConfig
@@ -271,6 +301,7 @@ class Setup:
     is_legacy: bool = False
     abilities: Abilities = Abilities.NONE
     make_builtin: Callable[[], BuiltinServer] | None = None
+    owner: tuple[str, ...] = ()
 
 
 def _param(message: bytes, name: str) -> object:

@@ -42,6 +42,9 @@ class Way(msgspec.Struct, frozen=True, kw_only=True):
     abilities: Abilities = Abilities.NONE
 
 
+MOST_OWN: Final = 10_000
+"""Callers who may each follow something of a server in this process, which costs no child."""
+
 PLAIN: Final = Way()
 """The way of the connection that lists what the server offers."""
 
@@ -98,7 +101,7 @@ class Ways:
             self._open,
             tasks=tasks,
             # The connection that lists the tools is one of the server's children.
-            most=max(1, config.max_children - 1),
+            most=MOST_OWN if self._is_ours else max(1, config.max_children - 1),
             pace=pace,
         )
 
@@ -123,7 +126,9 @@ class Ways:
         Raises:
             UpstreamUnavailable: They are closed for good.
         """
-        return self.updates.follow(self._owner(principal), uri, told)
+        # what is ours differs by who reads it, so that its updates do as well
+        owner = (principal.tenant, principal.subject) if self._is_ours else self._owner(principal)
+        return self.updates.follow(owner, uri, told)
 
     def _owner(self, principal: Principal) -> Owner:
         return () if self._is_shared else (principal.tenant, principal.subject)
