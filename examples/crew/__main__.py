@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 import anyio
 import httpx2
 from anyio import to_thread
+from story import told
 
 from remit.testing.gateway import Running, start_gateway
 from remit.testing.upstream import fixture_server_config
@@ -99,9 +100,11 @@ class Host:
 
 async def until(find: Callable[[], Found | None]) -> Found:
     """Return what is found, once it is."""
-    while (found := find()) is None:
+    while True:
+        found = find()
+        if found is not None:
+            return found
         await anyio.sleep(0.1)
-    return found
 
 
 async def run(host: Host) -> None:
@@ -144,25 +147,13 @@ def _mail(host: Host, subject: str) -> Mapping[str, Any] | None:
 def tell(host: Host) -> None:
     """Tell what became of it, and the decision log as a story."""
     log = git(host.folder / "shop.git", "log", "--format=%s", "--reverse", "--no-merges", "main")
-    say(f"\nmerged: {', '.join(log.split(chr(10))[1:]).strip(', ')}")
+    say(f"\nmerged: {', '.join(log.splitlines()[1:])}")
     say("\nthe decision log tells it:")
     rows = host.send("GET", "/audit/decisions?limit=1000")["items"]
-    calls = 0
-    for row in reversed(rows):
-        is_automatic = row["reasoning"].startswith("Automatic tool")
-        calls += row["decision"].startswith("Invoked tool")
-        if row["decision"].startswith(("Tool result", "Invoked tool")) and not _is_telling(row):
-            continue
-        when, who = row["timestamp"][11:19], row["agentId"].split("-")[0]
-        why = "" if is_automatic else f": {row['reasoning']}"
-        say(f"{when}  {who:<12}  {row['decision']}{why}"[:160])
+    for line in told(rows):
+        say(line)
+    calls = sum(row["decision"].startswith("Invoked tool") for row in rows)
     say(f"\n{calls} calls, each in the log with what it was given and what came of it")
-
-
-def _is_telling(row: Mapping[str, Any]) -> bool:
-    """Whether a call that went well belongs to the story."""
-    told = ("epic__create", "task__assign", "request_changes", "approve_task", "epic__update_status")
-    return row["decision"].startswith("Invoked tool") and row["decision"].endswith(told)
 
 
 @contextmanager

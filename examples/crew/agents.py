@@ -86,9 +86,7 @@ async def open_http() -> AsyncGenerator[httpx2.AsyncClient]:
 async def new_mail(door: Door) -> Sequence[Mapping[str, Any]]:
     """Wait for mail, and return what came, oldest first; it counts as read."""
     listed = await door.call("mail__list_inbox", waitSeconds=WAIT)
-    return [
-        await door.call("mail__read", mailId=mail["id"]) for mail in reversed(listed["mails"])
-    ]
+    return [await door.call("mail__read", mailId=mail["id"]) for mail in reversed(listed["mails"])]
 
 
 async def supervise(door: Door) -> None:
@@ -238,7 +236,9 @@ class Worker:
             return f'CURRENCY = "{self._currency}"\nPRICES = {{"pen": 2, "ink": 5}}\n'
         if part == "cart":
             rest = "  # TODO: count" if is_first else ""
-            return f"def total(prices, cart):\n    return sum(prices[each] for each in cart){rest}\n"
+            return (
+                f"def total(prices, cart):\n    return sum(prices[each] for each in cart){rest}\n"
+            )
         return 'def receipt(total, currency):\n    return f"{total} {currency}"\n'
 
     async def _preview(self) -> None:
@@ -267,8 +267,9 @@ def say(line: str) -> None:
     sys.stdout.flush()
 
 
-async def main(kind: str, *rest: str) -> None:
+async def main() -> None:
     """Run one agent to its end."""
+    kind, *rest = sys.argv[1:]
     url, agent = os.environ["GATEWAY"], os.environ["AGENT"]
     async with open_http() as http:
         if kind == "worker":
@@ -283,4 +284,4 @@ async def main(kind: str, *rest: str) -> None:
 
 
 if __name__ == "__main__":
-    anyio.run(main, *sys.argv[1:])
+    anyio.run(main)

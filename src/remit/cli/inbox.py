@@ -18,7 +18,9 @@ from remit.settings import Settings
 from remit.storage.crew import Crew
 from remit.storage.notices import Notices
 
-inbox_app = typer.Typer(help="Read and answer what agents write to the human.", no_args_is_help=True)
+inbox_app = typer.Typer(
+    help="Read and answer what agents write to the human.", no_args_is_help=True
+)
 
 MailArgument = Annotated[str, typer.Argument(metavar="MAIL", help="The id of the mail.")]
 
