@@ -10,7 +10,6 @@ import structlog
 from remit.app.events import declares_crew
 from remit.app.tenants import ServedTenants
 from remit.calls.ids import new_id
-from remit.crew.health import Health
 from remit.errors import StorageUnavailable, UpstreamUnavailable
 from remit.settings import Settings
 from remit.storage.crew import Crew
@@ -26,8 +25,14 @@ _LOOKS: Final = 4
 
 
 async def keep_healthy(settings: Settings, database: Database, tenants: ServedTenants) -> None:
-    """Look after the agents of every tenant until cancelled (S3.38)."""
+    """Look after the agents of every tenant, from when a crew is declared, until cancelled."""
     every = min(_SELDOMEST, settings.agent_silence / _LOOKS)
+    told = 0
+    while not declares_crew(tenants):
+        told = await tenants.notices.changed(told, within=every)
+    # Deferred: most installations declare none.
+    from remit.crew.health import Health  # noqa: PLC0415 - see above
+
     leases, holder = Leases(database), uuid4().hex
     health = Health(
         Crew(database, tenants.notices),
@@ -38,8 +43,6 @@ async def keep_healthy(settings: Settings, database: Database, tenants: ServedTe
     )
     while True:
         await anyio.sleep(every)
-        if not declares_crew(tenants):
-            continue
         now = datetime.now(UTC)
         try:
             until = now + timedelta(seconds=every * _LOOKS)
