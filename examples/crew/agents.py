@@ -1,6 +1,6 @@
 """What the agents of the example run: a supervisor, an orchestrator, workers; a process each.
 
-    python agents.py supervisor | orchestrator EPIC WORKER... | worker CLONE
+    python agents.py supervisor | orchestrator EPIC WORKER... | worker CLONE | langchain CLONE
 
 They are scripted, and know what any program would be told: the gateway's URL, who they are, and a
 key of their own (`GATEWAY`, `AGENT`, `REMIT_KEY`). Workers speak MCP, the others the JSON door.
@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -184,12 +185,16 @@ class Orchestrator:
 
 
 class Worker:
-    """Takes its task, writes the part in its own clone, and hands it in."""
+    """Takes its task, writes the part in its own clone, and hands it in.
+
+    Attributes:
+        clone: Where it writes.
+    """
 
     def __init__(self, door: Door, name: str, clone: Path) -> None:
         self._door = door
         self._name = name
-        self._clone = clone
+        self.clone = clone
         self._currency = ""
 
     async def run(self) -> None:
@@ -205,9 +210,10 @@ class Worker:
                 continue
             task = await self._door.call("agent__get_task")
             if task["state"] in ("ASSIGNED", "IN_PROGRESS"):
-                await self._work(task)
+                await self.work(task)
 
-    async def _work(self, task: Mapping[str, Any]) -> None:
+    async def work(self, task: Mapping[str, Any]) -> None:
+        """Do one task, or go on with it."""
         door, part = self._door, task["title"]
         is_new = task["state"] == "ASSIGNED"
         if is_new:
@@ -221,17 +227,18 @@ class Worker:
             await self._ask_human()
             return
         branch = f"part/{part}"
-        where = {"repo_path": self._clone.name}
-        if is_new or not (self._clone / f"{part}.py").exists():
+        where = {"repo_path": self.clone.name}
+        if is_new or not (self.clone / f"{part}.py").exists():
             await door.call("git__git_checkout", branch_name="main", **where)
             await door.call("git__git_checkout", branch_name=branch, create=True, **where)
-        code = self._code(part, is_first=is_new)
-        (self._clone / f"{part}.py").write_text(code)
+        code = self.code(part, is_first=is_new)
+        (self.clone / f"{part}.py").write_text(code)
         await door.call("git__git_commit", message=f"Add {part}", paths=[f"{part}.py"], **where)
         await door.call("git__git_push", **where)
         await door.call("task__update_status", state="REVIEW", branchName=branch)
 
-    def _code(self, part: str, *, is_first: bool) -> str:
+    def code(self, part: str, *, is_first: bool) -> str:
+        """Return what the part is to be."""
         if part == "prices":
             return f'CURRENCY = "{self._currency}"\nPRICES = {{"pen": 2, "ink": 5}}\n'
         if part == "cart":
@@ -261,6 +268,14 @@ class Worker:
                     self._currency = mail["body"]
 
 
+def worker_of(kind: str) -> type[Worker]:
+    """Return what runs a worker; LangChain is imported where it is asked for."""
+    if kind == "worker":
+        return Worker
+    found: type[Worker] = import_module("langchain_worker").LangChainWorker
+    return found
+
+
 def say(line: str) -> None:
     """Tell whoever started this process."""
     sys.stdout.write(f"{line}\n")
@@ -272,9 +287,9 @@ async def main() -> None:
     kind, *rest = sys.argv[1:]
     url, agent = os.environ["GATEWAY"], os.environ["AGENT"]
     async with open_http() as http:
-        if kind == "worker":
+        if kind in ("worker", "langchain"):
             async with Client(streamable_http_client(f"{url}/mcp", http_client=http)) as client:
-                await Worker(McpDoor(client), agent, Path(rest[0])).run()
+                await worker_of(kind)(McpDoor(client), agent, Path(rest[0])).run()
             return
         door = JsonDoor(http, url, agent)
         if kind == "supervisor":
