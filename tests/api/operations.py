@@ -5,18 +5,10 @@ A new operation without a line here fails `test_rules.py`.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
-from anyio.from_thread import start_blocking_portal
-from tests.api.worlds import AGENT, ROLE, Api
-
-from remit.model.crew import Change, Mail
-from remit.model.principals import AgentType
-from remit.storage.crew import Crew
-from remit.storage.database import default_url, open_database
-from remit.storage.notices import Notices
+from tests.api.worlds import AGENT, QUESTION, ROLE, Api
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,28 +41,6 @@ def disabled_user(api: Api) -> str:
     name = f"user-{uuid4()}"
     assert api.send("POST", f"/users/{name}/disable").status_code == 200
     return name
-
-
-def new_mail(api: Api) -> str:
-    """Write a mail from the agent to the human; return its id."""
-    mail = Mail(
-        id=str(uuid4()),
-        tenant="default",
-        from_agent=AGENT,
-        from_type=AgentType.WORKER,
-        sender=f"agent:{AGENT}",
-        subject="Which port?",
-        body="8400 or 8401?",
-        created=datetime.now(UTC),
-    )
-
-    async def write() -> None:
-        async with open_database(default_url(api.folder)) as database:
-            await Crew(database, Notices(database)).apply(Change(mails=(mail,)))
-
-    with start_blocking_portal() as portal:
-        portal.call(write)
-    return mail.id
 
 
 PROJECT = "/api/projects/default/mcp"
@@ -160,9 +130,9 @@ EXAMPLES: Mapping[str, Callable[[Api], Example]] = {
     "declaration.apply": the_same_declaration,
     "revisions.rollback": plain("/revisions/1/rollback", dry_run="true"),
     "inbox.list": plain("/inbox", all="true"),
-    "inbox.read": lambda api: Example(path=f"/inbox/{new_mail(api)}/read"),
-    "inbox.reply": lambda api: Example(
-        path=f"/inbox/{new_mail(api)}/reply", body={"body": "Take 8400."}, status=201
+    "inbox.read": lambda _: Example(path=f"/inbox/{QUESTION}/read"),
+    "inbox.reply": lambda _: Example(
+        path=f"/inbox/{QUESTION}/reply", body={"body": "Take 8400."}, status=201
     ),
     "users.list": plain("/users"),
     "users.get": plain("/users/ann"),

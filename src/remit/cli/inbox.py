@@ -11,7 +11,8 @@ from remit.app.installation import Installation, open_installation
 from remit.calls.ids import new_id
 from remit.cli.changes import making, operator
 from remit.cli.output import ConfigFlag, JsonFlag, TenantFlag, as_rows, print_json, print_table, run
-from remit.cli.remote import KeyFlag, UrlFlag, reach, segment
+from remit.cli.remote import KeyFlag, UrlFlag, reach
+from remit.client import inbox
 from remit.crew.human import HumanInbox
 from remit.model.crew import Mail
 from remit.settings import Settings
@@ -42,7 +43,8 @@ def list_inbox(
 ) -> None:
     """Show the mail to the human, newest first: what is not read yet, or all."""
     if (remote := reach(url, key, tenant)) is not None:
-        shown = remote.get("/inbox", all=every, limit=limit)["items"]
+        page = remote.ask(inbox.list_newest(every=every, limit=limit))
+        shown: Sequence[Shown] = [_entry(mail) for mail in page.items]
     else:
         shown = run(lambda: _all(Settings.read(config, tenant=tenant), every, limit))
     if as_json:
@@ -64,7 +66,7 @@ def read(
 ) -> None:
     """Show a mail, and mark it as read."""
     if (remote := reach(url, key, tenant)) is not None:
-        shown = remote.send("POST", f"/inbox/{segment(mail)}/read").json()
+        shown = _entry(remote.ask(inbox.read(mail)))
     else:
         shown = run(lambda: _read(Settings.read(config, tenant=tenant), mail))
     if as_json:
@@ -90,8 +92,7 @@ def reply(
     """Answer the agent that sent a mail."""
     said = sys.stdin.read() if body == "-" else body
     if (remote := reach(url, key, tenant)) is not None:
-        path = f"/inbox/{segment(mail)}/reply"
-        shown = remote.send("POST", path, body={"body": said}).json()
+        shown = _entry(remote.ask(inbox.reply(mail, said)))
     else:
         shown = run(lambda: _reply(Settings.read(config, tenant=tenant), mail, said))
     if as_json:
@@ -128,11 +129,11 @@ def _inbox(opened: Installation) -> HumanInbox:
     return HumanInbox(store=store, clock=lambda: datetime.now(UTC), new_id=new_id)
 
 
-def _entry(mail: Mail) -> Shown:
+def _entry(mail: Mail | inbox.Mail) -> Shown:
     return {
         "id": mail.id,
         "from_agent": mail.from_agent or None,
-        "from_type": None if mail.from_type is None else mail.from_type.value,
+        "from_type": mail.from_type and str(mail.from_type),
         "sender": mail.sender,
         "to_agent": mail.to_agent or None,
         "subject": mail.subject,

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from remit.crew.human import HumanInbox
 from remit.doors.api.access import Administrator, ByAdministrator, Reason
+from remit.doors.api.paging import Page
 from remit.model.crew import Mail
 from remit.model.principals import AgentType
 
@@ -45,12 +46,6 @@ class MailShape(BaseModel):
         )
 
 
-class InboxShape(BaseModel):
-    """The newest mails, newest first."""
-
-    items: list[MailShape]
-
-
 class Answer(BaseModel):
     """What is answered."""
 
@@ -65,10 +60,10 @@ async def list_inbox(
     limit: Annotated[int, Query(ge=1, le=1000, description="Most mails of the answer.")] = 100,
     *,
     all_mail: Annotated[bool, Query(alias="all", description="Those that were read, too.")] = False,
-) -> InboxShape:
+) -> Page[MailShape]:
     """Show the mail to the human, newest first: what is not read yet, or all."""
     mails = await _inbox(by).mails(by.tenant.key, include_read=all_mail, limit=limit)
-    return InboxShape(items=[MailShape.of(mail) for mail in mails])
+    return Page(items=[MailShape.of(mail) for mail in mails])
 
 
 @router.post("/inbox/{mail_id}/read", operation_id="inbox.read")
