@@ -15,11 +15,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import anyio
-import httpx2
-import mcp_types
-from mcp import Client, MCPError
-from mcp.client.streamable_http import streamable_http_client
 
+from remit.client import AsyncClient
+from remit.errors import CallRefused
 from remit.testing.squad import BOARD, DONE, PERSON, PROJECT, UNDER_WAY, Squad, open_squad
 
 TITLE = "Tell whether the service is up"
@@ -40,7 +38,7 @@ class Agent:
     """One role at work, over MCP."""
 
     role: str
-    client: Client
+    client: AsyncClient
 
     async def does(self, tool: str, **arguments: Any) -> dict[str, Any]:
         """Call a tool that this role may use; return its structured result.
@@ -50,15 +48,12 @@ class Agent:
         """
         try:
             result = await self.client.call_tool(tool, arguments)
-        except MCPError as error:
-            raise AstrayError(f"{self.role} was refused {tool}: {error.message}") from error
-        said = " ".join(
-            block.text for block in result.content if isinstance(block, mcp_types.TextContent)
-        )
-        if result.is_error or result.structured_content is None:
-            raise AstrayError(f"{self.role} could not {tool}: {said}")
-        say(f"{self.role:<18} {tool:<29} ok       {_short(result.structured_content)}")
-        return dict(result.structured_content)
+        except CallRefused as refused:
+            raise AstrayError(f"{self.role} was refused {tool}: {refused}") from refused
+        if result.is_error or result.structured is None:
+            raise AstrayError(f"{self.role} could not {tool}: {result.text}")
+        say(f"{self.role:<18} {tool:<29} ok       {_short(result.structured)}")
+        return dict(result.structured)
 
     async def may_not(self, tool: str, **arguments: Any) -> None:
         """Try a tool that this role may not use.
@@ -68,8 +63,8 @@ class Agent:
         """
         try:
             await self.client.call_tool(tool, arguments)
-        except MCPError as error:
-            say(f"{self.role:<18} {tool:<29} refused  {error.message}")
+        except CallRefused as refused:
+            say(f"{self.role:<18} {tool:<29} refused  {refused.reason}")
             return
         raise AstrayError(f"{self.role} was not refused {tool}")
 
@@ -77,11 +72,7 @@ class Agent:
 @asynccontextmanager
 async def at_work(squad: Squad, role: str) -> AsyncGenerator[Agent]:
     """Connect to the gateway as *role*."""
-    headers = {"Authorization": f"Bearer {squad.gateway.key(role)}"}
-    async with (
-        httpx2.AsyncClient(headers=headers, timeout=60) as http,
-        Client(streamable_http_client(squad.gateway.url, http_client=http)) as client,
-    ):
+    async with AsyncClient(squad.gateway.base, key=squad.gateway.key(role)) as client:
         yield Agent(role, client)
 
 

@@ -7,6 +7,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from remit.client.asynchronous import AsyncClient
+    from remit.client.synchronous import Client
     from remit.errors import InvalidToolName, MCPConnectionError, MCPProtocolError
     from remit.library.bridge import MCPToolBridge, create_mcp_bridge
     from remit.library.client import ConnectionResult, MCPClient, ServerHealth
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 else:
     _PLACES = {
         "AgentMCPService": "remit.library.service",
+        "AsyncClient": "remit.client.asynchronous",
+        "Client": "remit.client.synchronous",
         "ConnectionResult": "remit.library.client",
         "DEFAULT_MCP_SERVERS": "remit.library.config",
         "InvalidToolName": "remit.errors",
@@ -61,6 +65,8 @@ else:
 __all__ = [
     "DEFAULT_MCP_SERVERS",
     "AgentMCPService",
+    "AsyncClient",
+    "Client",
     "ConnectionResult",
     "InvalidToolName",
     "MCPClient",

@@ -24,21 +24,25 @@
     ├── Conflict                what was to be made exists already, or changed meanwhile
     │   ├── Outdated                it was changed by somebody else since the caller looked
     │   └── KeyNotRecoverable       a key is shown when it is made, and never again (R33)
-    └── StartupError            something remit needs cannot be reached or started
-        └── StorageUnavailable      the database, while running
+    ├── StartupError            something remit needs cannot be reached or started
+    │   └── StorageUnavailable      the database, while running
+    └── ClientError             said by `remit.client`: a gateway gave no answer of use
+        ├── GatewayUnreachable      it cannot be reached, or cannot serve at the moment
+        ├── CredentialRefused       it does not take the key
+        ├── CallRefused             it did not make the call: denied, unfit arguments, a limit
+        └── ProblemDetails          its HTTP API refused
 
 Codes are public and permanent (rulings.md R22). Each door translates them by one table.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 
 class RemitError(Exception):
     """Anything remit refuses or fails at, with a permanent code and a one-line text."""
 
-    code: ClassVar[str] = "INTERNAL_ERROR"
+    code: str = "INTERNAL_ERROR"
 
 
 class Refused(RemitError):
@@ -308,3 +312,112 @@ class DeclarationError(RemitError):
     def __init__(self, problems: Sequence[Problem]) -> None:
         super().__init__("\n".join(str(problem) for problem in problems))
         self.problems = tuple(problems)
+
+
+class ClientError(RemitError):
+    """A gateway that was asked over HTTP gave no answer of use.
+
+    Attributes:
+        status: HTTP status of its answer, or None where there was none.
+        code: Its code, such as `PERMISSION_DENIED`.
+        request_id: By which an administrator finds the call in the record, or empty.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int | None = None,
+        code: str = "INTERNAL_ERROR",
+        request_id: str = "",
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.request_id = request_id
+
+
+class GatewayUnreachable(ClientError):
+    """The gateway cannot be reached, did not answer in time, or cannot serve at the moment.
+
+    Attributes:
+        sent: Whether the request may have reached it; if so the outcome of a call is unknown.
+        retry_after: Seconds that it asks to wait, or None.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        sent: bool,
+        status: int | None = None,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(message, status=status, code="UPSTREAM_UNAVAILABLE")
+        self.sent = sent
+        self.retry_after = retry_after
+
+
+class CredentialRefused(ClientError):
+    """The gateway does not take the key, or there is none."""
+
+    def __init__(self, message: str, *, status: int | None = None) -> None:
+        super().__init__(message, status=status, code="PERMISSION_DENIED")
+
+
+class CallRefused(ClientError):
+    """The gateway did not make the call; the same call fares no better at once.
+
+    Attributes:
+        reason: Why, as far as this caller is told.
+        layer: The layer that denied, where the caller's role explains denials, or empty.
+        rule: The rule that denied, likewise.
+        retry_after: Seconds until a limit lets a call through, or None where it was no limit.
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        *,
+        code: str,
+        status: int | None = None,
+        request_id: str = "",
+        layer: str = "",
+        rule: str = "",
+        retry_after: float | None = None,
+    ) -> None:
+        told = f"{reason} (request {request_id})" if request_id else reason
+        super().__init__(told, status=status, code=code, request_id=request_id)
+        self.reason = reason
+        self.layer = layer
+        self.rule = rule
+        self.retry_after = retry_after
+
+
+class ProblemDetails(ClientError):
+    """The HTTP API refused, with a problem document (RFC 9457).
+
+    Attributes:
+        title: What kind of problem it is.
+        detail: What is wrong this time.
+        problems: Each single thing that is wrong, where the document lists them.
+        retry_after: Seconds that it asks to wait, or None.
+    """
+
+    def __init__(
+        self,
+        detail: str,
+        *,
+        status: int,
+        code: str,
+        request_id: str = "",
+        title: str = "",
+        problems: Sequence[str] = (),
+        retry_after: float | None = None,
+    ) -> None:
+        told = "\n".join(problems) or detail
+        super().__init__(told, status=status, code=code, request_id=request_id)
+        self.title = title
+        self.detail = detail
+        self.problems = tuple(problems)
+        self.retry_after = retry_after

@@ -4,7 +4,6 @@ import json
 import re
 import sqlite3
 import subprocess
-import sys
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from typing import Any
@@ -87,7 +86,7 @@ def run_python(block: Block, scratch: Scratch) -> None:
         write(block, scratch)
         return
     done = subprocess.run(
-        [sys.executable, "-c", scratch.here(block.text)],
+        [scratch.python, "-c", scratch.here(block.text)],
         cwd=scratch.cwd,
         env={**scratch.environment, "KEY": scratch.value("KEY")},
         capture_output=True,

@@ -37,6 +37,9 @@ class Scratch:
     Args:
         folder: Empty.
         commands: Where the quick `remit` is.
+
+    Attributes:
+        python: What runs a page's programs.
     """
 
     def __init__(self, folder: Path, commands: Path) -> None:
@@ -47,6 +50,7 @@ class Scratch:
         self._state.write_text(f"cd {self._folder}\n")
         self._environment = _environment(folder / "home", commands)
         self._status = 0
+        self.python = Path(sys.executable)
         self._running: list[subprocess.Popen[bytes]] = []
         self._meanings = {
             "127.0.0.1:8400": f"127.0.0.1:{_free_port()}",

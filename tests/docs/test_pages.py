@@ -15,7 +15,15 @@ EXAMPLES = REPOSITORY / "examples"
 """Its pages are read from the top of this repository."""
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks_of(page)], ids=name_of)
+RUN_ELSEWHERE = sorted((REPOSITORY / "docs").glob("bridge-*.md"))
+"""Pages of agent frameworks, which are beside remit's own packages: tests/bridges run them."""
+
+
+@pytest.mark.parametrize(
+    "page",
+    [page for page in PAGES if blocks_of(page) and page not in RUN_ELSEWHERE],
+    ids=name_of,
+)
 def test_every_block_of_a_page_does_what_it_says(page: Path, scratch: Scratch) -> None:
     if "$ curl " in page.read_text() and shutil.which("curl") is None:
         pytest.skip("the page talks HTTP with curl, which is not on this machine")

@@ -1,52 +1,33 @@
 """Tools of `MCPServerManager` in LangChain's own agent loop (S4.10, R31)."""
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.bridges.harness import INSTALLATION, framework, run_program
 from tests.library.langchain_programs import AGENT, LISTING, SCHEMAS, WITHOUT_AWAIT
 
-from remit.testing.gateway import environment, fixture_entry
+from remit.testing.gateway import fixture_entry
 from remit.testing.upstream import executed
 
-REPOSITORY = Path(__file__).parents[2]
-
-pytestmark = pytest.mark.timeout(420)  # the first one here installs LangChain
+pytestmark = pytest.mark.timeout(INSTALLATION)  # the first one here installs LangChain
 
 
 @pytest.fixture(scope="module")
 def langchain() -> Path:
-    """Return where LangChain is, or skip where it cannot be installed."""
-    done = subprocess.run(
-        [REPOSITORY / "scripts" / "framework-tools"], capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        pytest.skip(f"LangChain cannot be installed: {done.stderr[-500:]}")
-    return REPOSITORY / ".tools" / "frameworks" / "langchain"
+    return framework("all")
 
 
 def run(
     program: str, langchain: Path, folder: Path, servers: Mapping[str, Any], **more: Any
 ) -> tuple[Any, str]:
     given = {name.upper(): json.dumps(value) for name, value in more.items()}
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=folder,
-        env=environment()
-        | {"SERVERS": json.dumps(servers), "PYTHONPATH": os.fspath(langchain)}
-        | given,
-        capture_output=True,
-        text=True,
-        timeout=180,
-        check=False,
+    told = run_program(
+        langchain, ["-c", program], folder, {"SERVERS": json.dumps(servers), **given}
     )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout), done.stderr
+    return told.value, told.errors
 
 
 def test_tools_of_allowed_servers_are_langchains_with_their_own_schemas(
@@ -118,18 +99,17 @@ def test_a_tool_can_be_invoked_without_await(langchain: Path, tmp_path: Path) ->
     assert len(executed(count_file)) == 1
 
 
-def test_an_argument_that_langchain_takes_for_itself_leaves_the_tool_out_and_says_so(
-    langchain: Path, tmp_path: Path
-) -> None:
-    schema = {"type": "object", "properties": {"config": {"type": "string"}}}
-    tools: list[Any] = ["read", {"name": "set", "inputSchema": schema}]
-    servers = {"store": fixture_entry(tools, tmp_path / "ran.jsonl")}
+def test_an_argument_may_be_called_as_langchains_own(langchain: Path, tmp_path: Path) -> None:
+    count_file = tmp_path / "ran.jsonl"
+    arguments = {name: name for name in ("config", "run_manager", "self", "runtime", "state")}
 
-    told, errors = run(LISTING, langchain, tmp_path, servers)
+    said, _ = run(
+        *(AGENT, langchain, tmp_path, {"store": fixture_entry(["set"], count_file)}),
+        turns=[["store__set", arguments]],
+    )
 
-    assert [name for name, _, _ in told["all"]] == ["store__read"]
-    assert "left out" in errors
-    assert "'config'" in errors
+    assert [status for status, _ in said["told"]] == ["success"]
+    assert executed(count_file)[0].arguments == arguments
 
 
 def test_every_published_schema_becomes_a_tool_that_a_model_is_offered_whole(
@@ -143,17 +123,13 @@ def test_every_published_schema_becomes_a_tool_that_a_model_is_offered_whole(
         name: fixture_entry(tools, tmp_path / f"{name}.jsonl") for name, tools in lists.items()
     }
 
-    said, errors = run(SCHEMAS, langchain, tmp_path, servers)
+    said, _ = run(SCHEMAS, langchain, tmp_path, servers)
 
     offered = 0
     assert said["rejected"] == {}
     for name, tools in lists.items():
         for tool in tools:
-            found = said["told"].get(f"{name}__{tool['name']}")
-            if found is None:
-                assert f"server='{name}' tool='{tool['name']}'" in errors
-                continue
-            schema, published, parameters = found
+            schema, published, parameters = said["told"][f"{name}__{tool['name']}"]
             assert schema == {"properties": {}, **tool["inputSchema"]}
             assert published == f"{name}__{tool['name']}"
             assert parameters["properties"].keys() == schema["properties"].keys()

@@ -119,6 +119,7 @@ FILTERS: Sequence[tuple[dict[str, object], dict[str, object], dict[str, object]]
     ({"text": "may NOT"}, {"error": "you may not"}, {"error": None}),
     ({"text": "status"}, {"tool": "git_status"}, {"tool": "git_log"}),
     ({"text": "hub"}, {"server": "github"}, {"server": "git"}),
+    ({"text": "9cad0e-1"}, {"member": "8b9cad0e-1f20-4f3e-9d3a-0f5a4b7f1c11"}, {"member": None}),
     ({"text": "ey:dep"}, {"principal": "key:deploy"}, {"principal": "key:ci"}),
 )
 """What is asked for, an event that matches, and one that does not."""

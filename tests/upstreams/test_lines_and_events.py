@@ -3,8 +3,8 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remit.upstreams.events import Event, Events
-from remit.upstreams.lines import Lines, TooLong
+from remit.model.event_stream import Event, Events
+from remit.model.lines import Lines, TooLong
 
 
 def _pieces(data: bytes, cuts: Sequence[int]) -> list[bytes]:

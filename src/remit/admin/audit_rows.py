@@ -39,6 +39,7 @@ def audit_entry(event: AuditEvent) -> dict[str, object]:
         "tenant": event.tenant,
         "principal": event.principal,
         "role": event.role,
+        "member": event.member,
         "server": event.server,
         "tool": event.tool,
         "decision": event.decision,

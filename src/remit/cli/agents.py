@@ -9,8 +9,9 @@ from remit.admin.agents import check_agent, get_agent
 from remit.app.installation import open_installation
 from remit.cli.changes import making
 from remit.cli.output import ConfigFlag, JsonFlag, TenantFlag, as_rows, print_json, print_table, run
-from remit.cli.remote import KeyFlag, UrlFlag, reach, segment
+from remit.cli.remote import KeyFlag, UrlFlag, reach
 from remit.cli.remote_values import agent_of
+from remit.client import agents
 from remit.model.agents import Agent
 from remit.settings import Settings
 
@@ -44,8 +45,8 @@ def create(
 ) -> None:
     """Register an agent; `remit keys create NAME --agent ID` then gives it a key."""
     if (remote := reach(url, key, tenant)) is not None:
-        body = {"id": agent_id, "type": type_name, "role": role, "epic": epic}
-        agent = agent_of(remote.send("POST", "/agents", body=body).json())
+        wanted = agents.create(agent_id, type=type_name, role=role, epic=epic)
+        agent = agent_of(remote.ask(wanted))
     else:
         agent = run(
             lambda: _create(Settings.read(config, tenant=tenant), agent_id, type_name, role, epic)
@@ -73,9 +74,8 @@ def change(
     """Change an agent; its keys follow within 2 seconds. What is not given stays."""
     if (remote := reach(url, key, tenant)) is not None:
         given = {"type": type_name, "role": role, "epic": epic}
-        body = {name: value or None for name, value in given.items() if value is not None}
-        path, headers = f"/agents/{segment(agent_id)}", {"If-Match": "*"}
-        agent = agent_of(remote.send("PATCH", path, body=body, headers=headers).json())
+        patch = {name: value or None for name, value in given.items() if value is not None}
+        agent = agent_of(remote.ask(agents.change(agent_id, patch, if_match="*")))
     else:
         agent = run(
             lambda: _change(Settings.read(config, tenant=tenant), agent_id, type_name, role, epic)
@@ -93,10 +93,10 @@ def list_agents(
 ) -> None:
     """Show every agent."""
     if (remote := reach(url, key, tenant)) is not None:
-        agents = [agent_of(one) for one in remote.all_items("/agents")]
+        found = [agent_of(one) for one in remote.all_items(agents.list_all())]
     else:
-        agents = run(lambda: _all(Settings.read(config, tenant=tenant)))
-    entries = [_entry(agent) for agent in agents]
+        found = run(lambda: _all(Settings.read(config, tenant=tenant)))
+    entries = [_entry(agent) for agent in found]
     if as_json:
         print_json(entries)
         return

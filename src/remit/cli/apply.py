@@ -17,6 +17,7 @@ from remit.cli.changes import making, operator
 from remit.cli.output import ConfigFlag, JsonFlag, TenantFlag, counted, print_json, run
 from remit.cli.remote import KeyFlag, Remote, UrlFlag, reach
 from remit.cli.remote_values import difference_of
+from remit.client import declaration
 from remit.errors import Conflict
 from remit.settings import DEFAULT_CONFIG, Settings
 from remit.storage.revisions import Revisions
@@ -63,17 +64,15 @@ def apply(
 
 def _applied(remote: Remote, loaded: Loaded, reason: str, *, dry_run: bool) -> Plan:
     """Apply over the API, to what is declared when we look; what came after that is not undone."""
-    tag = remote.send("GET", "/declaration").headers["ETag"]
-    done = remote.send(
-        "PUT",
-        "/declaration",
-        query={"dry_run": dry_run, "reason": reason or f"from {Path(loaded.file).name}"},
-        body=dict(loaded.declaration.document),
-        headers={"If-Match": tag},
-    ).json()
-    return Plan(
-        revision=done["revision"], is_written=done["written"], difference=difference_of(done)
+    done = remote.ask(
+        declaration.apply(
+            loaded.declaration.document,
+            if_match=remote.ask_tagged(declaration.get()).etag,
+            dry_run=dry_run,
+            reason=reason or f"from {Path(loaded.file).name}",
+        )
     )
+    return Plan(revision=done.revision, is_written=done.written, difference=difference_of(done))
 
 
 def settings_beside(file: Path, config: Path | None, tenant: str | None) -> Settings:

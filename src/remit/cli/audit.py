@@ -11,6 +11,7 @@ from typing import Annotated, Literal, TextIO
 import anyio
 import anyio.to_thread
 import typer
+from msgspec import to_builtins
 
 from remit.admin.audit_rows import (
     Form,
@@ -35,6 +36,8 @@ from remit.cli.output import (
 )
 from remit.cli.remote import KeyFlag, Remote, UrlFlag, reach
 from remit.cli.remote_values import event_of
+from remit.client import audit as client_audit
+from remit.client.operations import PAGE
 from remit.model.calls import OutcomeKind
 from remit.model.decision_log import LoggedDecision, usual_rows
 from remit.model.events import AuditEvent, AuditQuery
@@ -85,7 +88,8 @@ UntilFlag = Annotated[
     datetime | None, typer.Option("--until", metavar="TIME", help="Before it; likewise.")
 ]
 TextFlag = Annotated[
-    str | None, typer.Option("--text", help="Part of tool, server, caller, arguments or error.")
+    str | None,
+    typer.Option("--text", help="Part of id, tool, server, caller, member, arguments, error."),
 ]
 
 ChangesFlag = Annotated[
@@ -134,8 +138,7 @@ def search(
         limit=limit,
     )
     if (remote := reach(url, key, tenant)) is not None:
-        asked = {**_filters(query), "changes": query.changes}
-        events = [event_of(one) for one in remote.all_items("/audit", limit, **asked)]
+        events = _found(remote, _filter(query), limit, changes=query.changes)
     else:
         events = run(lambda: _search(Settings.read(config, tenant=tenant), query))
     _print(events, as_json=as_json)
@@ -211,8 +214,8 @@ def decisions(
     """Show what agents did and decided, newest first: two rows a call, one a decision."""
     most = usual_rows(agent) if limit is None else limit
     if (remote := reach(url, key, tenant)) is not None:
-        found: Sequence[Mapping[str, object]] = remote.all_items(
-            "/audit/decisions", most, agent=agent
+        found: Sequence[Mapping[str, object]] = to_builtins(
+            remote.all_items(client_audit.decisions(agent, limit=most))
         )
     else:
         rows = run(lambda: _decisions(Settings.read(config, tenant=tenant), agent, most))
@@ -244,8 +247,9 @@ def verify(
     marker does not hold; it is named.
     """
     if (remote := reach(url, key, tenant)) is not None:
-        print_json(found := remote.get("/audit/verify"))
-        raise typer.Exit(0 if found["ok"] else EXIT_NO)
+        found = remote.ask(client_audit.verify())
+        print_json(to_builtins(found))
+        raise typer.Exit(0 if found.ok else EXIT_NO)
     report = run(lambda: _verified(Settings.read(config, tenant=tenant), keys or ()))
     broken = report.broken
     if as_json:
@@ -341,22 +345,36 @@ def _open_beside(
     )
 
 
-def _filters(query: AuditQuery) -> dict[str, object]:
-    names = ("principal", "server", "tool", "decision", "outcome", "code", "role", "text")
-    given: dict[str, object] = {name: getattr(query, name) for name in names}
-    times = {"since": query.since, "until": query.until}
-    shown = {name: at.isoformat() for name, at in times.items() if at is not None}
-    return {**given, **shown}
+def _filter(query: AuditQuery) -> client_audit.Filter:
+    return client_audit.Filter(
+        principal=query.principal,
+        server=query.server,
+        tool=query.tool,
+        decision=query.decision,
+        outcome=query.outcome,
+        code=query.code,
+        role=query.role,
+        since=query.since,
+        until=query.until,
+        text=query.text,
+    )
+
+
+def _found(
+    remote: Remote, wanted: client_audit.Filter, most: int, *, changes: bool = True
+) -> list[AuditEvent]:
+    """Return the latest rows that a gateway has, newest first."""
+    question = client_audit.search(wanted, changes=changes, limit=min(most, PAGE))
+    return [event_of(one) for one in remote.all_items(question, most)]
 
 
 def _streamed(
     remote: Remote, query: AuditQuery, limit: int | None, form: Form, sink: TextIO
 ) -> int:
     """Write what a gateway exports, as it comes; a quoted cell may have line ends in it."""
-    asked = {**_filters(query), "format": form, "limit": limit}
     lines = 0
-    with remote.stream("/audit/export", **asked) as reply:
-        for part in reply.iter_text():
+    with remote.stream(client_audit.export(_filter(query), form=form, limit=limit)) as parts:
+        for part in parts:
             sink.write(part)
             lines += part.count("\n")
     return lines if form == "jsonl" else max(lines - 1, 0)
@@ -407,8 +425,7 @@ async def _tail(settings: Settings, lines: int, *, follow: bool, as_json: bool) 
 
 
 async def _asked(remote: Remote, most: int) -> Sequence[AuditEvent]:
-    found = await anyio.to_thread.run_sync(remote.all_items, "/audit", most)
-    return [event_of(one) for one in found]
+    return await anyio.to_thread.run_sync(_found, remote, client_audit.ANY, most)
 
 
 async def _shown_tail(

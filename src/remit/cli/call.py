@@ -2,7 +2,7 @@
 
 import json
 from datetime import UTC, datetime
-from typing import Annotated, Any, Final, cast
+from typing import Annotated, cast
 
 import typer
 
@@ -13,13 +13,10 @@ from remit.cli.output import EXIT_NO, EXIT_USAGE, ConfigFlag, TenantFlag, fail, 
 from remit.cli.remote import KeyFlag, Remote, UrlFlag, reach
 from remit.cli.servers import print_absent, settle
 from remit.cli.subjects import SubjectFlag, ToolArgument, find_subject
+from remit.client import me
 from remit.errors import BadCall, CallDenied, LimitReached
 from remit.model.calls import Call, OutcomeKind
-from remit.model.header_values import encode_header_value
 from remit.settings import Settings
-
-MODERN: Final = "2026-07-28"
-"""The revision of MCP that a call over --url is made in."""
 
 
 def call(
@@ -65,28 +62,11 @@ def _asked(
     remote: Remote, subject: str, tool: str, arguments: str
 ) -> tuple[OutcomeKind, dict[str, object]]:
     """Call as whoever the key is: an administrator's key, too, opens no tool for another (R12)."""
-    holder = remote.get("/me")["subject"]
+    holder = remote.ask(me.get()).subject
     if subject != holder:
         fail(f"with --url a call is made by the key's own holder: --as {holder}", EXIT_USAGE)
-    meta: dict[str, object] = {
-        "io.modelcontextprotocol/protocolVersion": MODERN,
-        "io.modelcontextprotocol/clientCapabilities": {},
-    }
-    params = {"name": tool, "arguments": json.loads(arguments), "_meta": meta}
-    headers = {
-        "Accept": "application/json, text/event-stream",
-        "MCP-Protocol-Version": MODERN,
-        "Mcp-Method": "tools/call",
-        "Mcp-Name": encode_header_value(tool),
-    }
-    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-    answer = cast("dict[str, Any]", remote.post_mcp(body, headers).json())
-    if "error" in answer:
-        error = cast("dict[str, Any]", answer["error"])
-        data = cast("dict[str, Any]", error.get("data") or {})
-        fail(f"denied: {error['message']} (request {data.get('requestId')})")
-    result = cast("dict[str, object]", answer["result"])
-    return OutcomeKind.TOOL_ERROR if result.get("isError") else OutcomeKind.OK, result
+    result = remote.call_tool(tool, json.loads(arguments))
+    return OutcomeKind.TOOL_ERROR if result.is_error else OutcomeKind.OK, result.to_json()
 
 
 async def _called(

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final
 
 import httpx2
 import typer
+from msgspec import to_builtins
 
 from remit.admin.check import Report
 from remit.admin.declaration import Loaded
@@ -31,6 +32,7 @@ from remit.cli.output import (
 )
 from remit.cli.remote import KeyFlag, UrlFlag, reach
 from remit.cli.serving import bind
+from remit.client import doctor as client_doctor
 from remit.errors import DeclarationError, StartupError
 from remit.model.declaration import Declaration
 from remit.model.health import Examination, Finding, Grade
@@ -62,7 +64,7 @@ def doctor(
     """
     if (remote := reach(url, key, tenant)) is not None:
         with waiting("examining"):
-            found: dict[str, Any] = remote.get("/doctor")
+            found: dict[str, Any] = to_builtins(remote.ask(client_doctor.examine()))
     else:
         found = shown(_examined(Settings.read(config, tenant=tenant), port))
     if as_json:

@@ -13,6 +13,7 @@ from remit.cli.output import EXIT_NO, ConfigFlag, JsonFlag, TenantFlag, print_js
 from remit.cli.remote import KeyFlag, UrlFlag, reach
 from remit.cli.remote_values import answer_of, who_of
 from remit.cli.subjects import SubjectFlag, ToolArgument, find_any_subject
+from remit.client import authority
 from remit.model.tools import ToolId
 from remit.settings import Settings
 from remit.upstreams.names import Names
@@ -33,7 +34,7 @@ def explain(
     Exit status 1 for no. Nothing is called and no server is started.
     """
     if (remote := reach(url, key, tenant)) is not None:
-        answer = answer_of(remote.get("/explain", subject=subject, tool=tool))
+        answer = answer_of(remote.ask(authority.explain(subject, tool)))
     else:
         answer = run(lambda: _explained(Settings.read(config, tenant=tenant), subject, tool))
     if as_json:
@@ -58,7 +59,7 @@ def who_can(
     Exit status 1 if nobody can. No server is started.
     """
     if (remote := reach(url, key, tenant)) is not None:
-        found = who_of(remote.get("/who-can", tool=tool))
+        found = who_of(remote.ask(authority.who_can(tool)))
     else:
         found = run(lambda: _found(Settings.read(config, tenant=tenant), tool))
     if as_json:
@@ -72,8 +73,8 @@ def who_can(
 async def _explained(settings: Settings, subject: str, tool: str) -> Answer:
     async with open_installation(settings, author="") as installation:
         found = await find_any_subject(installation, subject)
-        authority = await open_authority(installation)
-        return authority.explain(found.principal, tool, barred=found.barred)
+        known = await open_authority(installation)
+        return known.explain(found.principal, tool, barred=found.barred)
 
 
 async def _found(settings: Settings, tool: str) -> WhoCan:

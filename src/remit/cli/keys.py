@@ -1,9 +1,9 @@
 """`remit keys`: credentials for callers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -22,8 +22,9 @@ from remit.cli.output import (
     print_table,
     run,
 )
-from remit.cli.remote import KeyFlag, UrlFlag, reach, segment
+from remit.cli.remote import KeyFlag, UrlFlag, reach
 from remit.cli.remote_values import key_of
+from remit.client import keys as client_keys
 from remit.errors import BadCall
 from remit.model.keys import Key
 from remit.settings import Settings
@@ -109,8 +110,7 @@ def create(
     )
     purpose.check()
     if (remote := reach(url, key, tenant)) is not None:
-        body = {"name": name, "expires": expires, **purpose.to_json()}
-        made = _made(remote.send("POST", "/keys", body=body).json())
+        made = _made(remote.ask(client_keys.create(name, expires=expires, **asdict(purpose))))
     else:
         made = run(lambda: _create(Settings.read(config, tenant=tenant), name, purpose, expires))
     _show(made, as_json)
@@ -137,8 +137,7 @@ def rotate(
 ) -> None:
     """Give a key a new secret and show it, once; what the key is for stays the same."""
     if (remote := reach(url, key, tenant)) is not None:
-        path = f"/keys/{segment(name)}/rotate"
-        made = _made(remote.send("POST", path, query={"overlap": overlap}).json())
+        made = _made(remote.ask(client_keys.rotate(name, overlap=overlap)))
     else:
         made = run(lambda: _rotate(Settings.read(config, tenant=tenant), name, overlap))
     _show(made, as_json)
@@ -154,7 +153,7 @@ def list_keys(
 ) -> None:
     """Show every key, never its secret."""
     if (remote := reach(url, key, tenant)) is not None:
-        keys = [key_of(one) for one in remote.all_items("/keys")]
+        keys = [key_of(one) for one in remote.all_items(client_keys.list_all())]
     else:
         keys = run(lambda: _all(Settings.read(config, tenant=tenant)))
     entries = [_entry(key) for key in keys]
@@ -179,7 +178,7 @@ def revoke(
 ) -> None:
     """End a key; a running gateway refuses it within 2 seconds."""
     if (remote := reach(url, key, tenant)) is not None:
-        ended = key_of(remote.send("DELETE", f"/keys/{segment(name)}").json())
+        ended = key_of(remote.ask(client_keys.revoke(name)))
     else:
         ended = run(lambda: _revoke(Settings.read(config, tenant=tenant), name))
     if as_json:
@@ -202,10 +201,6 @@ class _Purpose:
     act_for: Sequence[str]
     admin: bool
 
-    def to_json(self) -> dict[str, object]:
-        """Return the body that asks a gateway for such a key."""
-        return asdict(self)
-
     def told(self) -> dict[str, object]:
         """Return what was said of it, for the record."""
         return {name: value for name, value in asdict(self).items() if value}
@@ -226,8 +221,8 @@ class _Purpose:
             fail(str(bad), EXIT_USAGE)
 
 
-def _made(shown: Mapping[str, Any]) -> MadeKey:
-    return MadeKey(key=key_of(shown), text=shown["key"])
+def _made(shown: client_keys.MadeKey) -> MadeKey:
+    return MadeKey(key=key_of(shown), text=shown.key)
 
 
 def _show(made: MadeKey, as_json: bool) -> None:

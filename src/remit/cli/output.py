@@ -5,6 +5,7 @@ import shutil
 import sys
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from http import HTTPStatus
 from pathlib import Path
 from typing import Annotated, NoReturn, TypeVar, cast
 
@@ -14,6 +15,8 @@ import typer
 from remit.errors import (
     AuditUnavailable,
     BadCall,
+    ClientError,
+    GatewayUnreachable,
     NotFound,
     RemitError,
     StartupError,
@@ -100,7 +103,9 @@ def exit_status(error: RemitError) -> int:
     """Return the exit status that an error means (contract, product.md)."""
     if isinstance(error, NotFound | BadCall):  # what was typed means nothing, or does not do
         return EXIT_USAGE
-    if isinstance(error, StartupError | UpstreamError | AuditUnavailable):
+    if isinstance(error, StartupError | UpstreamError | AuditUnavailable | GatewayUnreachable):
+        return EXIT_UNREACHABLE
+    if isinstance(error, ClientError) and (error.status or 0) >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return EXIT_UNREACHABLE
     return EXIT_NO
 

@@ -1,22 +1,20 @@
-"""`--url` and `--key`: the same commands, asked of a running gateway over `/api/v1`."""
+"""`--url` and `--key`: the same commands, asked of a running gateway."""
 
-import os
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Annotated, Any, Final, NoReturn, cast
-from urllib.parse import quote, urlsplit
+from itertools import islice
+from typing import Annotated, Any, TypeVar
 
-import httpx2
 import typer
 
-from remit.cli.output import EXIT_NO, EXIT_UNREACHABLE, EXIT_USAGE, fail
+from remit.cli.output import EXIT_USAGE, exit_status, fail
+from remit.client.address import KEY_VARIABLE, Address
+from remit.client.operations import Operation, Page, Tagged
+from remit.client.synchronous import Client
+from remit.client.tools import CallResult
+from remit.errors import CallDenied, CallRefused, ClientError
 
-KEY_VARIABLE: Final = "REMIT_KEY"
-PATIENCE: Final = 60.0
-"""Seconds an answer may take; looking through the whole record takes longest."""
-
-PAGE: Final = 1000
-"""Entries that are asked for at once."""
+T = TypeVar("T")
 
 UrlFlag = Annotated[
     str | None,
@@ -33,101 +31,50 @@ KeyFlag = Annotated[
     ),
 ]
 
-Json = Any
-
-_SPELLED: Final = {"subject": "as"}
-"""Parameters whose names are no names in Python."""
-
 
 class Remote:
     """A running gateway; what it refuses ends the command with its own words."""
 
-    def __init__(self, base: str, key: str, tenant: str | None) -> None:
-        self.base = base
-        self._tenant = tenant
-        self._headers = {"Authorization": f"Bearer {key}"}
+    def __init__(self, address: Address) -> None:
+        self._address = address
 
-    def get(self, path: str, **query: object) -> Json:
-        """Read what is at a path below `/api/v1`."""
-        return self.send("GET", path, query=query).json()
+    def ask(self, operation: Operation[T]) -> T:
+        """Ask for something of its API."""
+        return self.ask_tagged(operation).value
 
-    def all_items(self, path: str, most: int | None = None, **query: object) -> list[Json]:
+    def ask_tagged(self, operation: Operation[T]) -> Tagged[T]:
+        """Do the same and tell its `ETag`."""
+        with self._client() as client:
+            return client.ask_tagged(operation)
+
+    def all_items(self, operation: Operation[Page[T]], most: int | None = None) -> list[T]:
         """Read a list to its end, or to *most* entries."""
-        found: list[Json] = []
-        cursor: str | None = None
-        while most is None or len(found) < most:
-            limit = PAGE if most is None else min(PAGE, most - len(found))
-            page = self.get(path, **query, limit=limit, cursor=cursor)
-            found += page["items"]
-            cursor = page["next"]
-            if cursor is None:
-                break
-        return found
-
-    def send(
-        self,
-        method: str,
-        path: str,
-        *,
-        query: Mapping[str, object] | None = None,
-        body: Json = None,
-        headers: Mapping[str, str] | None = None,
-    ) -> httpx2.Response:
-        """Send a request below `/api/v1` and return the answer, which is good."""
-        with _reaching(self.base):
-            reply = httpx2.request(
-                method,
-                f"{self.base}/api/v1{path}",
-                params=self._query(path, query or {}),
-                json=body,
-                headers={**self._headers, **(headers or {})},
-                timeout=PATIENCE,
-            )
-        if not reply.is_success:
-            refuse(reply)
-        return reply
+        with self._client() as client:
+            return list(islice(client.pages(operation), most))
 
     @contextmanager
-    def stream(self, path: str, **query: object) -> Generator[httpx2.Response]:
+    def stream(self, operation: Operation[str]) -> Generator[Iterator[str]]:
         """Read what is long, in parts."""
-        with (
-            _reaching(self.base),
-            httpx2.stream(
-                "GET",
-                f"{self.base}/api/v1{path}",
-                params=self._query(path, query),
-                headers=self._headers,
-                timeout=PATIENCE,
-            ) as reply,
-        ):
-            if not reply.is_success:
-                reply.read()
-                refuse(reply)
-            yield reply
+        with self._client() as client, client.stream(operation) as parts:
+            yield parts
 
-    def post_mcp(self, body: Json, headers: Mapping[str, str]) -> httpx2.Response:
-        """Send a JSON-RPC request to the endpoint of all servers."""
-        path = "/mcp" if self._tenant is None else f"/mcp/{segment(self._tenant)}"
-        with _reaching(self.base):
-            reply = httpx2.post(
-                f"{self.base}{path}",
-                json=body,
-                headers={**self._headers, **headers},
-                timeout=PATIENCE,
-            )
-        if reply.headers.get("content-type") == "application/problem+json":
-            refuse(reply)
-        return reply
+    def call_tool(self, name: str, arguments: Mapping[str, Any]) -> CallResult:
+        """Call a tool as the holder of the key."""
+        with self._client() as client:
+            try:
+                return client.call_tool(name, arguments)
+            except CallRefused as refused:
+                is_denied = refused.code == CallDenied.code
+                fail(f"denied: {refused}" if is_denied else str(refused))
 
-    def _query(self, path: str, query: Mapping[str, object]) -> dict[str, str]:
-        given: dict[str, object] = dict(query)
-        if self._tenant is not None and not path.startswith(("/me", "/tenants")):
-            given["tenant"] = self._tenant
-        return {
-            _SPELLED.get(name, name): str(value).lower() if isinstance(value, bool) else str(value)
-            for name, value in given.items()
-            if value is not None
-        }
+    @contextmanager
+    def _client(self) -> Generator[Client]:
+        at = self._address
+        try:
+            with Client(at.base, key=at.key, tenant=at.tenant) as client:
+                yield client
+        except ClientError as error:
+            fail(str(error), exit_status(error))
 
 
 def reach(url: str | None, key: str | None, tenant: str | None) -> Remote | None:
@@ -136,39 +83,7 @@ def reach(url: str | None, key: str | None, tenant: str | None) -> Remote | None
         if key is not None:
             fail("--key goes with --url", EXIT_USAGE)
         return None
-    parts = urlsplit(url)
-    if parts.scheme not in {"http", "https"} or not parts.netloc:
-        fail(f"--url is no address of a gateway: {url[:200]!r}", EXIT_USAGE)
-    held = key or os.environ.get(KEY_VARIABLE)
-    if not held or not held.isascii() or not held.isprintable():
-        fail(f"--url needs a key: set {KEY_VARIABLE}, or give --key", EXIT_USAGE)
-    return Remote(url.rstrip("/"), held, tenant)
-
-
-def segment(name: str) -> str:
-    """Return a name as part of a path."""
-    return quote(name, safe="")
-
-
-def refuse(reply: httpx2.Response) -> NoReturn:
-    """Leave with what the gateway said; status 3 when it cannot do anything at the moment."""
     try:
-        document = cast("dict[str, Any]", reply.json())
-        told = str(document["detail"])
-        more = [
-            f"{one['where']}: {one['message']}" + (f"; {one['remedy']}" if one["remedy"] else "")
-            for one in document.get("errors", ())
-        ]
-    except (ValueError, KeyError, TypeError):
-        told, more = f"the answer is {reply.status_code}, and no answer of a gateway", []
-    status = EXIT_UNREACHABLE if reply.is_server_error else EXIT_NO
-    fail("\n".join(more or [told]), status)
-
-
-@contextmanager
-def _reaching(base: str) -> Generator[None]:
-    try:
-        yield
-    except (httpx2.TransportError, httpx2.InvalidURL) as error:
-        why = str(error) or type(error).__name__
-        fail(f"cannot reach {base}: {why}", EXIT_UNREACHABLE)
+        return Remote(Address.parse(url, key=key, tenant=tenant))
+    except ClientError as error:
+        fail(f"--url: {error}", EXIT_USAGE)

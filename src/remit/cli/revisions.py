@@ -26,6 +26,8 @@ from remit.cli.output import (
 )
 from remit.cli.remote import KeyFlag, Remote, UrlFlag, reach
 from remit.cli.remote_values import difference_of, revision_of
+from remit.client import declaration
+from remit.client import revisions as client_revisions
 from remit.errors import StartupError
 from remit.model.revisions import Revision
 from remit.settings import Settings
@@ -57,7 +59,7 @@ def revisions(
         found = (
             run(lambda: _all(settings))
             if remote is None
-            else [revision_of(one) for one in remote.all_items("/revisions")]
+            else [revision_of(one) for one in remote.all_items(client_revisions.list_all())]
         )
         entries = [_entry(revision) for revision in found]
         if as_json:
@@ -95,9 +97,8 @@ def rollback(
     """
     settings = Settings.read(config, tenant=tenant)
     if (remote := reach(url, key, tenant)) is not None:
-        query = {"reason": reason} if reason else {}
-        done = remote.send("POST", f"/revisions/{number}/rollback", query=query).json()
-        written = revision_of(remote.get(f"/revisions/{done['revision']}"))
+        done = remote.ask(client_revisions.rollback(number, reason=reason))
+        written = revision_of(remote.ask(client_revisions.get(done.revision)))
     else:
         written = run(lambda: _roll_back(settings, number, reason))
     if as_json:
@@ -123,9 +124,11 @@ def export(
     """Write the current declaration, or that of revision N, as YAML that `apply` takes."""
     settings = Settings.read(config, tenant=tenant)
     if (remote := reach(url, key, tenant)) is not None:
-        query = {"format": "json" if as_json else "yaml", "revision": number}
-        reply = remote.send("GET", "/declaration", query=query)
-        text = _as_json(reply.json()) if as_json else reply.text
+        text = (
+            _as_json(remote.ask(declaration.get(revision=number)))
+            if as_json
+            else remote.ask(declaration.text(revision=number))
+        )
     else:
         document = run(lambda: _one(settings, number)).document
         text = _as_json(document) if as_json else as_yaml(document)
@@ -169,9 +172,9 @@ async def _with_its_changes(
 
 
 def _asked(remote: Remote, number: int) -> tuple[Revision, Sequence[DocumentChange]]:
-    shown = remote.get(f"/revisions/{number}")
-    document = remote.get("/declaration", revision=number)
-    difference = difference_of(remote.get(f"/revisions/{number}/diff"))
+    shown = remote.ask(client_revisions.get(number))
+    document = remote.ask(declaration.get(revision=number))
+    difference = difference_of(remote.ask(client_revisions.diff(number)))
     return revision_of(shown, document), difference.changes
 
 

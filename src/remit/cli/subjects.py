@@ -1,12 +1,12 @@
 """SUBJECT and TOOL on the command line (contract, product.md); R2, R5."""
 
-from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
 
-from remit.admin.subjects import SPELLINGS, Found, Subjects
+from remit.admin.subjects import SPELLINGS, Found
 from remit.app.installation import Installation
+from remit.app.subjects import subjects_of
 from remit.cli.output import EXIT_USAGE, fail
 from remit.errors import BadCall, NotFound, Refused
 from remit.model.principals import Principal, PrincipalKind
@@ -37,16 +37,8 @@ async def find_subject(installation: Installation, text: str) -> Principal:
 
 async def find_any_subject(installation: Installation, text: str) -> Found:
     """Return the same for one that may not come in, with the reason."""
-    subjects = Subjects(
-        tenant=installation.tenant.name,
-        roles=installation.policy.declaration.roles,
-        keys=installation.keys,
-        agents=installation.agents,
-        users=installation.users,
-        now=datetime.now(UTC),
-    )
     try:
-        found = await subjects.find_any(text)
+        found = await subjects_of(installation).find_any(text)
     except (BadCall, NotFound) as wrong:
         fail(str(wrong), EXIT_USAGE)
     if found.principal.kind is PrincipalKind.USER and not found.barred:

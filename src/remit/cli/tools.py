@@ -1,6 +1,7 @@
 """`remit tools`: what one caller sees, with the token cost of its list."""
 
 import typer
+from msgspec.structs import asdict
 
 from remit.app.gateway import open_gateway
 from remit.cli.output import (
@@ -16,6 +17,7 @@ from remit.cli.output import (
 from remit.cli.remote import KeyFlag, Remote, UrlFlag, reach
 from remit.cli.servers import print_absent, settle
 from remit.cli.subjects import SubjectFlag, find_subject
+from remit.client import authority
 from remit.settings import Settings
 
 
@@ -46,8 +48,8 @@ def tools(
 
 
 def _asked(remote: Remote, subject: str) -> tuple[list[dict[str, object]], str]:
-    entries: list[dict[str, object]] = remote.all_items("/tools", subject=subject)
-    return entries, str(remote.get("/tools", subject=subject, limit=1)["note"])
+    entries = [asdict(tool) for tool in remote.all_items(authority.tools(subject))]
+    return entries, remote.ask(authority.tools(subject, limit=1)).note
 
 
 async def _listed(settings: Settings, subject: str) -> tuple[list[dict[str, object]], str]:

@@ -19,7 +19,8 @@ from remit.cli.output import (
     print_table,
     run,
 )
-from remit.cli.remote import KeyFlag, UrlFlag, reach, segment
+from remit.cli.remote import KeyFlag, UrlFlag, reach
+from remit.client import users
 from remit.errors import Conflict
 from remit.identity.claims import is_name
 from remit.settings import Settings
@@ -45,8 +46,7 @@ def disable(
     if not is_name(name):
         fail(f"{name[:80]!r} can be no user's name", EXIT_USAGE)
     if (remote := reach(url, key, tenant)) is not None:
-        shown = remote.send("POST", f"/users/{segment(name)}/disable").json()
-        since = datetime.fromisoformat(shown["disabled"])
+        since = remote.ask(users.disable(name)).disabled
     else:
         since = run(lambda: _disable(Settings.read(config, tenant=tenant), name))
     if as_json:
@@ -67,7 +67,7 @@ def enable(
 ) -> None:
     """Accept a disabled user's tokens again."""
     if (remote := reach(url, key, tenant)) is not None:
-        remote.send("POST", f"/users/{segment(name)}/enable")
+        remote.ask(users.enable(name))
     else:
         run(lambda: _enable(Settings.read(config, tenant=tenant), name))
     if as_json:
@@ -86,8 +86,8 @@ def list_users(
 ) -> None:
     """Show every disabled user."""
     if (remote := reach(url, key, tenant)) is not None:
-        shown = remote.all_items("/users")
-        found = {one["name"]: datetime.fromisoformat(one["disabled"]) for one in shown}
+        shown = remote.all_items(users.list_all())
+        found = {one.name: one.disabled for one in shown}
     else:
         found = run(lambda: _all(Settings.read(config, tenant=tenant)))
     entries = [_entry(name, since) for name, since in found.items()]

@@ -53,6 +53,14 @@ class Beside(Generic[T]):
         Raises:
             Exception: What the function raises, or what opening did; that is tried anew then.
         """
+        return await (await self.begin(function))
+
+    async def begin(self, function: Callable[[T], Awaitable[R]]) -> "asyncio.Future[R]":
+        """Return once *function* is under way; cancelling the future cancels it.
+
+        Raises:
+            Exception: What opening did; that is tried anew then.
+        """
         life = self._begun()
         try:
             # Several may wait for it: none of them may take it from the others by leaving.
@@ -62,7 +70,7 @@ class Beside(Generic[T]):
                 if self._life is life:
                     self._life = None
             raise
-        return await asyncio.wrap_future(portal.start_task_soon(function, resource))
+        return asyncio.wrap_future(portal.start_task_soon(function, resource))
 
     async def close(self) -> None:
         """Close the resource; calls under way end. Harmless when it is not open."""

@@ -1,21 +1,12 @@
 """Tools of connected servers, as objects: to be summed up for a prompt, and to be called."""
 
-import asyncio
 import json
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any, Final, cast
-
-import structlog
+from typing import Any, cast
 
 from remit.errors import RemitError
-
-log = structlog.get_logger(__name__)
-
-_TAKEN_BY_LANGCHAIN: Final = frozenset({"config", "run_manager"})
-"""Arguments that LangChain fills in itself, so that a model's own never arrive."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,73 +75,43 @@ def _line_of(tool: object) -> str:
 
 
 def langchain_tools(tools: Sequence[ServerTool]) -> list[Any]:
-    """Return *tools* as LangChain `StructuredTool`s, under their published names (R31).
+    """Return *tools* as tools of LangChain, under their published names (R31).
 
-    A failure is an answer that the model reads (`handle_tool_error`). One with an argument that
-    LangChain keeps for itself is left out, and logged.
+    A failure is an answer that the model reads.
 
     Raises:
         ModuleNotFoundError: LangChain is not installed; the text says how.
     """
     try:
-        core = import_module("langchain_core.tools")
+        maker = import_module("remit.library.langchain_tools")
     except ModuleNotFoundError as missing:
         raise ModuleNotFoundError(
             "get_tools() makes LangChain tools, and langchain-core is not installed:"
             " pip install 'remit[langchain]', or use get_tools_by_server()",
             name="langchain_core",
         ) from missing
-    made: list[Any] = []
-    for tool in tools:
-        properties = cast("Mapping[str, Any]", tool.input_schema.get("properties") or {})
-        taken = sorted(_TAKEN_BY_LANGCHAIN & set(properties))
-        if taken:
-            log.warning(
-                "a tool cannot be one of LangChain and is left out",
-                server=tool.server,
-                tool=tool.name,
-                arguments=taken,
-            )
-            continue
-        answer = _answering(tool, core.ToolException)
-        made.append(
-            core.StructuredTool.from_function(
-                func=_waiting(answer),
-                coroutine=answer,
-                name=tool.published,
-                description=tool.description or tool.name,
-                args_schema={"properties": {}, **tool.input_schema},
-                infer_schema=False,
-                handle_tool_error=True,
-            )
+    return [
+        maker.langchain_tool(
+            tool.published,
+            description=tool.description,
+            input_schema=tool.input_schema,
+            answer=_answering(tool),
         )
-    return made
+        for tool in tools
+    ]
 
 
 def _answering(
-    tool: ServerTool, failure: Callable[[str], Exception]
-) -> Callable[..., Coroutine[Any, Any, str]]:
-    async def answer(**arguments: object) -> str:
+    tool: ServerTool,
+) -> Callable[[dict[str, Any]], Coroutine[Any, Any, tuple[str, bool]]]:
+    async def answer(arguments: dict[str, Any]) -> tuple[str, bool]:
         try:
             result = await tool.call(arguments)
         except (PermissionError, RemitError) as error:
-            raise failure(str(error)) from error
-        text = text_of(result)
-        if result.get("isError"):
-            raise failure(text)
-        return text
+            return str(error), True
+        return text_of(result), result.get("isError") is True
 
     return answer
-
-
-def _waiting(answer: Callable[..., Coroutine[Any, Any, str]]) -> Callable[..., str]:
-    """Return the same for a program that does not await, maybe under a loop that is running."""
-
-    def wait(**arguments: object) -> str:
-        with ThreadPoolExecutor(1) as thread:
-            return thread.submit(asyncio.run, answer(**arguments)).result()
-
-    return wait
 
 
 def text_of(result: Mapping[str, Any]) -> str:

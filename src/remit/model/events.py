@@ -92,7 +92,7 @@ class AuditQuery:
     """What `audit search` asks for; None means any. Rows come newest first.
 
     Attributes:
-        text: Searched in request id, tool, server, principal, arguments and error text (R14).
+        text: Searched in request id, tool, server, principal, member, arguments and error (R14).
         changes: Also changes that administrators made, beside calls.
         before: Only rows with an event id below this one (paging).
     """

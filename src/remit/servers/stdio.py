@@ -3,7 +3,7 @@
 import os
 import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any, Protocol
@@ -17,7 +17,7 @@ from mcp.shared.exceptions import MCPError
 _USAGE = 2
 
 
-class StdioServer(Protocol):
+class Served(Protocol):
     """What is served; the objects are those of the protocol."""
 
     @property
@@ -34,14 +34,18 @@ class StdioServer(Protocol):
         """Return its tools as `tools/list` has them."""
         ...
 
+    async def aclose(self) -> None:
+        """Let go of what it holds."""
+        ...
+
+
+class StdioServer(Served, Protocol):
+    """A server whose tools need to know nothing of who calls."""
+
     async def call_tool(
         self, name: str, arguments: Mapping[str, object], /
     ) -> Mapping[str, object]:
         """Run a tool and return the `result` of `tools/call`."""
-        ...
-
-    async def aclose(self) -> None:
-        """Let go of what it holds."""
         ...
 
 
@@ -59,23 +63,29 @@ class OpenServer(Protocol):
         ...
 
 
+CallTool = Callable[
+    [ServerRequestContext[Any], types.CallToolRequestParams], Awaitable[Mapping[str, object]]
+]
+"""Runs a tool and returns the `result` of `tools/call`; KeyError: there is none such."""
+
+
 class _Calls:
     """The calls under way, so that none is left behind when the process is told to go."""
 
-    def __init__(self, server: StdioServer) -> None:
-        self._server = server
+    def __init__(self, call_tool: CallTool) -> None:
+        self._call_tool = call_tool
         self._scopes: set[anyio.CancelScope] = set()
         self._idle = anyio.Event()
 
     async def call(
-        self, _context: ServerRequestContext[Any], params: types.CallToolRequestParams
+        self, context: ServerRequestContext[Any], params: types.CallToolRequestParams
     ) -> types.CallToolResult:
         """Answer one `tools/call`."""
         scope = anyio.CancelScope()
         self._scopes.add(scope)
         try:
             with scope:
-                result = await self._server.call_tool(params.name, params.arguments or {})
+                result = await self._call_tool(context, params)
                 return types.CallToolResult.model_validate(result)
         except KeyError as error:
             raise MCPError(types.INVALID_PARAMS, f"unknown tool {params.name!r}") from error
@@ -93,10 +103,10 @@ class _Calls:
             await self._idle.wait()
 
 
-async def serve(server: StdioServer) -> None:
+async def serve(server: Served, call_tool: CallTool) -> None:
     """Serve one client over stdio, in whichever protocol era it speaks."""
     tools = [types.Tool.model_validate(tool) for tool in server.tools()]
-    calls = _Calls(server)
+    calls = _Calls(call_tool)
 
     async def list_tools(
         _context: ServerRequestContext[Any], _params: types.PaginatedRequestParams | None
@@ -132,5 +142,11 @@ def run_server(open_server: OpenServer) -> int:
     except ValueError as error:
         sys.stderr.write(f"{error}\n")
         return _USAGE
-    anyio.run(serve, server)
+
+    async def call_tool(
+        _context: ServerRequestContext[Any], params: types.CallToolRequestParams
+    ) -> Mapping[str, object]:
+        return await server.call_tool(params.name, params.arguments or {})
+
+    anyio.run(serve, server, call_tool)
     return 0

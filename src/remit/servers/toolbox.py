@@ -167,7 +167,7 @@ class ToolServer(Generic[Place]):
                 async with enter(tool, checked) as place:
                     structured = await tool.run(place, checked)
             except ToolError as error:
-                return _failed(str(error), error.code)
+                return failed(str(error), error.code)
             # Clients without structured results read the same as JSON (MCP §tools/call).
             shown = json.dumps(structured, ensure_ascii=False)
             return {
@@ -175,12 +175,13 @@ class ToolServer(Generic[Place]):
                 "structuredContent": structured,
                 "isError": False,
             }
-        return _failed(f"{name} was stopped after {self._time_limit:g} s; {self._after_limit}")
+        return failed(f"{name} was stopped after {self._time_limit:g} s; {self._after_limit}")
 
     async def aclose(self) -> None:
         """Let go of what the server holds; a server that holds something overrides this."""
 
 
-def _failed(message: str, code: str = "") -> Mapping[str, object]:
+def failed(message: str, code: str = "") -> Mapping[str, object]:
+    """Return the result of a tool that failed, in words for the model."""
     meta = {"_meta": {ERROR: {"code": code}}} if code else {}
     return {"content": [{"type": "text", "text": message}], "isError": True, **meta}

@@ -135,7 +135,7 @@ def _has_role(role: str) -> ColumnElement[bool]:
 
 
 def _mentions(words: str) -> ColumnElement[bool]:
-    searched = ("call_id", "tool", "server", "principal", "arguments", "error")
+    searched = ("call_id", "tool", "server", "principal", "member", "arguments", "error")
     return or_(*(audit_events.c[name].icontains(words, autoescape=True) for name in searched))
 
 

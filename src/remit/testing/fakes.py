@@ -165,6 +165,7 @@ def _mentions(event: AuditEvent, words: str) -> bool:
         event.tool,
         event.server,
         event.principal,
+        event.member or "",
         event.arguments,
         event.error or "",
     )

@@ -6,9 +6,9 @@ from contextlib import suppress
 from functools import partial
 
 from remit.errors import UpstreamError, UpstreamProtocolError, UpstreamUnavailable
+from remit.model.lines import TooLong
 from remit.upstreams.dialogue import Dialogue, Heard
 from remit.upstreams.era import Era
-from remit.upstreams.lines import TooLong
 from remit.upstreams.session import Signals, ToolCall
 from remit.upstreams.transcript import Transcript
 from remit.upstreams.watching import WatchedByRequests, WatchedOverChannel

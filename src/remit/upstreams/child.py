@@ -15,9 +15,9 @@ from typing import cast
 import anyio
 
 from remit.errors import UpstreamUnavailable
+from remit.model.lines import Lines, TooLong
 from remit.model.servers import ServerConfig
 from remit.upstreams.environment import ResolvedServer
-from remit.upstreams.lines import Lines, TooLong
 from remit.upstreams.transcript import Transcript
 from remit.upstreams.warden import Warden
 

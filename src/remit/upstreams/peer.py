@@ -12,11 +12,12 @@ import msgspec
 from anyio.abc import TaskGroup
 
 from remit.errors import UpstreamError, UpstreamProtocolError, UpstreamUnavailable
+from remit.model.event_stream import EVENT_STREAM, RETRY, Event
+from remit.model.lines import TooLong
 from remit.upstreams.channel import result_of
 from remit.upstreams.dialogue import Dialogue, Heard
-from remit.upstreams.events import EVENT_STREAM, RETRY, Event, EventStream, is_event_stream
+from remit.upstreams.events import EventStream, is_event_stream
 from remit.upstreams.http import HttpAnswer, HttpExchange, HttpRequest, status_error
-from remit.upstreams.lines import TooLong
 from remit.upstreams.session import ABOUT_CONNECTION, Setup
 from remit.upstreams.wire import (
     Envelope,

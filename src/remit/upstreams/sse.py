@@ -9,9 +9,10 @@ import anyio
 from anyio.abc import TaskGroup
 
 from remit.errors import UpstreamError, UpstreamUnavailable
+from remit.model.event_stream import EVENT_STREAM, Event
 from remit.upstreams.background import open_background
 from remit.upstreams.channel import Channel, ChannelSession
-from remit.upstreams.events import EVENT_STREAM, Event, EventStream, is_event_stream
+from remit.upstreams.events import EventStream, is_event_stream
 from remit.upstreams.handshake import initialize
 from remit.upstreams.http import HttpExchange, is_same_origin, status_error
 from remit.upstreams.http_aiohttp import open_aiohttp

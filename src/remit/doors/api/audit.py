@@ -51,6 +51,7 @@ class RowShape(BaseModel):
     tenant: str
     principal: str
     role: str
+    member: str | None = Field(description="The acting member, where the caller named one.")
     server: str = Field(description="`/admin` for a change that somebody made.")
     tool: str
     decision: Literal["allow", "deny"]
@@ -128,7 +129,9 @@ class Filters:
         until: Annotated[Moment | None, Query(description="Before it.")] = None,
         text: Annotated[
             str | None,
-            Query(description="Part of request id, tool, server, caller, arguments or error."),
+            Query(
+                description="Part of request id, tool, server, caller, member, arguments, error."
+            ),
         ] = None,
     ) -> None:
         self._given = {

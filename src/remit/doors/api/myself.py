@@ -46,7 +46,7 @@ class PrincipalShape(BaseModel):
         )
 
 
-class ToolShape(BaseModel):
+class VisibleToolShape(BaseModel):
     """A tool as a caller sees it."""
 
     server: str
@@ -55,7 +55,7 @@ class ToolShape(BaseModel):
     tokens: int = Field(description="About what it costs a model to be told of it.")
 
 
-class ToolPage(Page[ToolShape]):
+class ToolPage(Page[VisibleToolShape]):
     """The tools that a caller sees."""
 
     note: str = Field(description="Why the list is short or empty; empty when it is neither.")
@@ -89,7 +89,7 @@ def tools_seen_by(
     )
     return ToolPage(
         items=[
-            ToolShape(
+            VisibleToolShape(
                 server=tool.id.server,
                 tool=tool.id.name,
                 name=lists.published_name(tool.id, server),

@@ -15,6 +15,7 @@ from remit.calls.ids import new_id
 from remit.calls.listing import Listing
 from remit.calls.pipeline import Calls
 from remit.calls.record import utc_now
+from remit.doors.mcp.acting import member_of
 from remit.doors.mcp.answers import Answer, Stream, error_answer, result_answer
 from remit.doors.mcp.caller import Caller, Method, Reply, extras_of
 from remit.doors.mcp.changes import ListChanges
@@ -32,7 +33,7 @@ from remit.doors.mcp.methods import (
 from remit.doors.mcp.problems import Problems, internal_error
 from remit.doors.mcp.results import fitted
 from remit.doors.mcp.subscriptions import Subscriptions, UpdateSource
-from remit.errors import RemitError
+from remit.errors import BadCall, RemitError
 from remit.model.calls import Call
 from remit.model.conversation import LEVELS
 from remit.model.principals import Principal
@@ -128,6 +129,10 @@ class McpDoor:
         name = text_of(message.param("name"))
         if name is None:
             return Fault(code=INVALID_PARAMS, message="Invalid params: name must be a string")
+        try:
+            member = member_of(message)
+        except BadCall as error:
+            return Fault(code=INVALID_PARAMS, message=f"Invalid params: {error}")
         call = Call(
             id=request_id,
             principal=caller.principal,
@@ -137,6 +142,7 @@ class McpDoor:
             meta=message.meta,
             started=self._now(),
             extras=extras_of(message, caller),
+            member=member,
         )
         try:
             outcome = await self._pipeline.run(call)

@@ -1,0 +1,1 @@
+"""The tools of a principal, native in the frameworks that agents are written in."""

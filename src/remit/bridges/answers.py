@@ -1,0 +1,94 @@
+"""What a model reads of a call that came to nothing: what happened, and whether to try again."""
+
+from collections.abc import Mapping
+from typing import Any, Final, cast
+
+from remit.client.tools import CallResult
+
+CODE: Final = "remit/code"
+REQUEST: Final = "remit/requestId"
+OUTCOME: Final = "remit/outcome"
+
+DENIED: Final = "PERMISSION_DENIED"
+"""The code of a denial, whose text says all there is to say."""
+
+_ADVICE: Final[Mapping[str, str]] = {
+    "INVALID_INPUT": "Correct the arguments and call again.",
+    "LIMIT_REACHED": "Calling it sooner does not help.",
+    "UPSTREAM_UNAVAILABLE": "Calling it again later may help; until then go on without it.",
+    "UPSTREAM_TIMEOUT": "Calling it again later may help; until then go on without it.",
+}
+"""By the code of a failure that remit itself reports (rulings.md R22)."""
+
+_UNKNOWN: Final = "Find out whether it took effect before calling it again."
+_OTHERWISE: Final = "Calling it again in the same way is not likely to help."
+_UNKNOWN_TOOL: Final = "Unknown tool"
+_COMPLETE: Final = "complete"
+
+
+def failed(text: str, meta: Mapping[str, Any] | None = None) -> CallResult:
+    """Return the result that says what went wrong."""
+    return CallResult(content=[{"type": "text", "text": text}], is_error=True, meta=meta or {})
+
+
+def advised(result: CallResult) -> CallResult:
+    """Return *result* with a word on trying again, where remit and no tool says what is wrong."""
+    code = result.meta.get(CODE)
+    if not result.is_error or not isinstance(code, str) or code == DENIED:
+        return result
+    is_unknown = result.meta.get(OUTCOME) == "unknown"
+    advice = _UNKNOWN if is_unknown else _ADVICE.get(code, _OTHERWISE)
+    return failed(f"{result.text}. {advice}{_known(result.meta.get(REQUEST))}", result.meta)
+
+
+def denied(name: str, request: object, reason: str = "", rule: str = "") -> CallResult:
+    """Return what to read of a denial.
+
+    Args:
+        name: As the tool was called.
+        request: The id of the refusal in the record.
+        reason: Why, where the role explains denials.
+        rule: Which rule says so, likewise.
+    """
+    why = f"{reason} ({rule})" if rule else "there is no such tool here, or you may not use it"
+    return failed(
+        f"{name} was not called: {why}. Calling it again does not help: use another tool, or ask"
+        f" an administrator of the gateway, who finds the refusal under request {request}.",
+        {CODE: DENIED, REQUEST: request},
+    )
+
+
+def broken(name: str, message: str, request: object) -> CallResult:
+    """Return what to read where a server answered with an error and no result."""
+    return failed(
+        f"{name} failed: {message}. {_OTHERWISE}{_known(request)}",
+        {REQUEST: request} if request else {},
+    )
+
+
+def read_answer(name: str, answer: Mapping[str, Any]) -> CallResult:
+    """Return what came of a call of *name*, by the JSON-RPC answer of remit's own door."""
+    result = answer.get("result")
+    if result is not None:
+        if result.get("resultType", _COMPLETE) != _COMPLETE:
+            return broken(name, "it asks its caller a question, which nobody here can answer", "")
+        return CallResult.of(result)
+    error = cast("Mapping[str, Any]", answer["error"])
+    data = cast("Mapping[str, Any]", error.get("data") or {})
+    request = data.get("requestId")
+    if error["message"] == _UNKNOWN_TOOL and request:
+        return denied(name, request, data.get("reason", ""), data.get("rule", ""))
+    return broken(name, error["message"], request)
+
+
+def not_json(name: str, error: Exception) -> CallResult:
+    """Return what to read where the arguments are none that could be sent."""
+    return failed(
+        f"{name} was not called: its arguments cannot be written as JSON ({error})."
+        f" {_ADVICE['INVALID_INPUT']}",
+        {CODE: "INVALID_INPUT"},
+    )
+
+
+def _known(request: object) -> str:
+    return f" (request {request})" if request else ""

@@ -1,0 +1,81 @@
+"""Agents: the supervised workers that keys can be bound to."""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+import msgspec
+
+from remit.client.operations import Operation, Page, at
+
+
+class Agent(msgspec.Struct, frozen=True, kw_only=True):
+    """A registered agent.
+
+    Attributes:
+        type: `SUPERVISOR`, `ORCHESTRATOR` or `WORKER`.
+        role: The squad role that it also acts in, or None.
+        epic: The epic that it works on, or None.
+    """
+
+    id: str
+    type: str
+    role: str | None
+    epic: str | None
+    created: datetime
+
+
+def list_all(*, limit: int | None = None, cursor: str | None = None) -> Operation[Page[Agent]]:
+    """Every agent."""
+    return Operation(
+        id="agents.list",
+        method="GET",
+        path=at("agents"),
+        answer=Page[Agent],
+        query={"limit": limit, "cursor": cursor},
+    )
+
+
+def get(agent_id: str) -> Operation[Agent]:
+    """One agent."""
+    return Operation(id="agents.get", method="GET", path=at("agents", agent_id), answer=Agent)
+
+
+def create(
+    agent_id: str,
+    *,
+    type: str,  # noqa: A002 - what the API calls it
+    role: str | None = None,
+    epic: str | None = None,
+    reason: str = "",
+) -> Operation[Agent]:
+    """Register an agent."""
+    return Operation(
+        id="agents.create",
+        method="POST",
+        path=at("agents"),
+        answer=Agent,
+        query={"reason": reason or None},
+        body={"id": agent_id, "type": type, "role": role, "epic": epic},
+    )
+
+
+def change(
+    agent_id: str, patch: Mapping[str, str | None], *, if_match: str, reason: str = ""
+) -> Operation[Agent]:
+    """Change an agent.
+
+    Args:
+        agent_id: Which.
+        patch: `type`, `role` and `epic`; None takes one away, what is not there stays.
+        if_match: The `ETag` of what was read, or `*`.
+        reason: For the record.
+    """
+    return Operation(
+        id="agents.change",
+        method="PATCH",
+        path=at("agents", agent_id),
+        answer=Agent,
+        query={"reason": reason or None},
+        body=patch,
+        if_match=if_match,
+    )

@@ -1,0 +1,54 @@
+"""What both clients have in common about HTTP: limits, and what its failures mean."""
+
+from collections.abc import Mapping
+from typing import Final
+
+import httpx2
+
+from remit.errors import ClientError, GatewayUnreachable
+
+TIMEOUT: Final = 60.0
+"""Seconds an answer may take; looking through the whole record takes longest."""
+
+LIMITS: Final = httpx2.Limits(
+    max_connections=100, max_keepalive_connections=20, keepalive_expiry=2.0
+)
+"""A connection at rest is left before a gateway leaves it (5 s): a call might meet that halfway."""
+
+NO_PROXY: Final[Mapping[str, None]] = {"http://": None, "https://": None}
+"""Mounts that overrule the proxies of the environment; its certificates still count."""
+
+BROKEN: Final = (httpx2.RemoteProtocolError, httpx2.ReadError, httpx2.WriteError)
+"""What a kept connection fails with that the gateway has closed meanwhile."""
+
+_NOT_SENT: Final = (
+    httpx2.ConnectError,
+    httpx2.ConnectTimeout,
+    httpx2.PoolTimeout,
+    httpx2.ProxyError,
+    httpx2.UnsupportedProtocol,
+)
+
+
+def unreachable(base: str, error: httpx2.TransportError) -> GatewayUnreachable:
+    """Return what to raise for a failure of the connection."""
+    why = str(error) or type(error).__name__
+    if isinstance(error, _NOT_SENT):
+        return GatewayUnreachable(f"cannot reach {base}: {why}", sent=False)
+    return GatewayUnreachable(
+        f"cannot reach {base}: {why}; whether the request was carried out is unknown", sent=True
+    )
+
+
+def too_slow(base: str, seconds: float) -> GatewayUnreachable:
+    """Return what to raise when the time is over."""
+    return GatewayUnreachable(
+        f"{base} did not answer within {seconds:g} s; whether the request was carried out is"
+        " unknown",
+        sent=True,
+    )
+
+
+def closed() -> ClientError:
+    """Return what to raise once the client is closed."""
+    return ClientError("the client is closed")

@@ -1,0 +1,147 @@
+"""One operation of each kind, ready to be asked for by an administrator.
+
+A new operation of the OpenAPI document without a line here fails `test_operations.py`.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+from uuid import uuid4
+
+from tests.api.worlds import AGENT, ROLE
+
+from remit.client import (
+    Client,
+    Operation,
+    agents,
+    audit,
+    authority,
+    declaration,
+    doctor,
+    grants,
+    keys,
+    me,
+    projects,
+    revisions,
+    roles,
+    servers,
+    tenants,
+    users,
+)
+
+PROJECT = "default"
+
+
+def fresh(prefix: str = "x") -> str:
+    return f"{prefix}{uuid4().hex[:8]}"
+
+
+def entry() -> dict[str, object]:
+    return {"command": "no-such-program", "enabled": False}
+
+
+def grant() -> dict[str, object]:
+    return {"user": fresh(), "effect": "deny", "server": "tools"}
+
+
+def new_key(client: Client) -> str:
+    return client.ask(keys.create(fresh("k"), role=ROLE)).name
+
+
+def new_server(client: Client) -> str:
+    return client.ask(servers.create(fresh("s"), entry())).name
+
+
+def new_role(client: Client) -> str:
+    return client.ask(roles.create(fresh("r"), {"allow": ["tools/*"]})).name
+
+
+def new_grant(client: Client) -> str:
+    return client.ask(grants.create(grant())).name
+
+
+def disabled(client: Client) -> str:
+    return client.ask(users.disable(fresh("u"))).name
+
+
+def tag(client: Client) -> str:
+    return client.ask_tagged(declaration.get()).etag
+
+
+def tagged_agent(client: Client) -> Operation[agents.Agent]:
+    seen = client.ask_tagged(agents.get(AGENT))
+    return agents.change(AGENT, {"epic": fresh()}, if_match=seen.etag)
+
+
+def the_same(client: Client) -> Operation[Any]:
+    return declaration.apply(client.ask(declaration.get()), if_match="*")
+
+
+def with_project_key(client: Client) -> Operation[Any]:
+    client.ask(projects.regenerate_agent_key(PROJECT))
+    return projects.revoke_agent_key(PROJECT)
+
+
+EXAMPLES: Mapping[str, Callable[[Client], Operation[Any]]] = {
+    "me.get": lambda _: me.get(),
+    "me.tools": lambda _: me.tools(),
+    "tenants.list": lambda _: tenants.list_all(),
+    "tenants.create": lambda _: tenants.create(fresh("t")),
+    "tenants.get": lambda _: tenants.get("default"),
+    "servers.list": lambda _: servers.list_all(),
+    "servers.get": lambda _: servers.get("tools"),
+    "servers.create": lambda _: servers.create(fresh("s"), entry()),
+    "servers.replace": lambda c: servers.replace(new_server(c), entry(), if_match=tag(c)),
+    "servers.change": lambda c: servers.change(
+        new_server(c), {"description": "changed"}, if_match=tag(c)
+    ),
+    "servers.remove": lambda c: servers.remove(new_server(c), if_match=tag(c)),
+    "servers.enable": lambda c: servers.enable(new_server(c)),
+    "servers.disable": lambda c: servers.disable(new_server(c)),
+    "servers.test": lambda _: servers.test("tools"),
+    "servers.restart": lambda c: servers.restart(new_server(c)),
+    "roles.list": lambda _: roles.list_all(),
+    "roles.get": lambda _: roles.get(ROLE),
+    "roles.create": lambda _: roles.create(fresh("r"), {}),
+    "roles.replace": lambda c: roles.replace(
+        new_role(c), {"allow": ["tools/rest"]}, if_match=tag(c)
+    ),
+    "roles.change": lambda c: roles.change(new_role(c), {"deny": ["tools/rest"]}, if_match=tag(c)),
+    "roles.remove": lambda c: roles.remove(new_role(c), if_match=tag(c)),
+    "grants.list": lambda _: grants.list_all(),
+    "grants.get": lambda c: grants.get(new_grant(c)),
+    "grants.create": lambda _: grants.create(grant()),
+    "grants.replace": lambda c: grants.replace(new_grant(c), grant(), if_match=tag(c)),
+    "grants.remove": lambda c: grants.remove(new_grant(c), if_match=tag(c)),
+    "users.list": lambda _: users.list_all(),
+    "users.get": lambda _: users.get("auth0|a/b .."),
+    "users.disable": lambda _: users.disable(fresh("u")),
+    "users.enable": lambda c: users.enable(disabled(c)),
+    "keys.list": lambda _: keys.list_all(),
+    "keys.get": lambda c: keys.get(new_key(c)),
+    "keys.create": lambda _: keys.create(fresh("k"), role=ROLE),
+    "keys.rotate": lambda c: keys.rotate(new_key(c), overlap=5),
+    "keys.revoke": lambda c: keys.revoke(new_key(c)),
+    "agents.list": lambda _: agents.list_all(),
+    "agents.get": lambda _: agents.get(AGENT),
+    "agents.create": lambda _: agents.create(fresh("a"), type="WORKER"),
+    "agents.change": tagged_agent,
+    "revisions.list": lambda _: revisions.list_all(),
+    "revisions.get": lambda _: revisions.get(1),
+    "revisions.diff": lambda _: revisions.diff(1),
+    "revisions.rollback": lambda _: revisions.rollback(1, dry_run=True),
+    "declaration.export": lambda _: declaration.get(),
+    "declaration.apply": the_same,
+    "explain": lambda _: authority.explain(f"role:{ROLE}", "tools/work"),
+    "who_can": lambda _: authority.who_can("tools/work"),
+    "tools.list": lambda _: authority.tools(f"role:{ROLE}"),
+    "audit.search": lambda _: audit.search(),
+    "audit.decisions": lambda _: audit.decisions(),
+    "audit.verify": lambda _: audit.verify(),
+    "audit.export": lambda _: audit.export(),
+    "doctor.examine": lambda _: doctor.examine(),
+    "projects.config": lambda _: projects.config(PROJECT),
+    "projects.configure": lambda _: projects.configure(PROJECT, {"addQueryTools": False}),
+    "projects.agent_key": lambda _: projects.agent_key(PROJECT),
+    "projects.regenerate_agent_key": lambda _: projects.regenerate_agent_key(PROJECT),
+    "projects.revoke_agent_key": with_project_key,
+}
