@@ -153,3 +153,29 @@ async def test_an_epic_is_its_orchestrators(folk: CrewFolk, name: Name) -> None:
         assert await other.fails(tool, **arguments) == "PERMISSION_DENIED"
     assert await other.fails("epic__list_tasks", epicId="none") == "RESOURCE_NOT_FOUND"
     assert await other.fails("epic__approve_task", taskId="none") == "RESOURCE_NOT_FOUND"
+
+
+async def test_whatever_is_asked_again_under_its_key_is_done_once(
+    folk: CrewFolk, name: Name
+) -> None:
+    """S3.28: the first answer comes again, also where the same would now be wrong."""
+    boss = await folk.supervisor(name("s1"))
+    epic = (await boss.does("epic__create", title="E", description="d"))["epicId"]
+    w1, task = await _review(folk, boss, epic, name("w1"))
+    o1 = await folk.orchestrator(name("o1"), epic=epic)
+    asks = (
+        (o1, "epic__request_changes", {"taskId": task, "feedback": "f"}),
+        (w1, "task__update_status", {"state": "REVIEW"}),
+        (o1, "epic__approve_task", {"taskId": task}),
+        (o1, "epic__update_status", {"state": "IN_PROGRESS"}),
+        (boss, "supervisor__pause_agent", {"agentId": w1.id, "reason": "r"}),
+        (boss, "orchestrator__recover", {"agentId": o1.id}),
+    )
+
+    for caller, tool, arguments in asks:
+        first = await caller.does(tool, key="k", **arguments)
+        assert await caller.does(tool, key="k", **arguments) == first
+
+    mails = await folk.crew.inbox("default", "", include_read=False, limit=100)
+    assert len([mail for mail in mails if o1.id in mail.subject]) == 1
+    assert (await w1.does("mail__list_inbox"))["count"] == 1

@@ -64,6 +64,17 @@ async def test_with_aliases_of_either_door_a_type_can_no_more(folk: CrewFolk, na
         assert code == {"mcp": "-32602", "json": "PERMISSION_DENIED"}[folk.door]
 
 
+async def test_in_an_older_era_an_agent_is_the_same_agent(folk: CrewFolk, name: Name) -> None:
+    worker = await folk.worker(name("w1"))
+    session = await worker.caller.begin()
+
+    own = await session.call("agent__get_status")
+    read = (await session.send("resources/read", {"uri": "mail://inbox"})).json()
+
+    assert own["result"]["structuredContent"]["id"] == worker.id
+    assert json.loads(read["result"]["contents"][0]["text"])["count"] == 0
+
+
 def test_the_servers_offer_the_tools_that_rules_speak_of() -> None:
     offered = {name: tuple(tool.name for tool in tools) for name, tools in TOOLS.items()}
 

@@ -77,7 +77,7 @@ ONCE = Once(
     tool="mail/send",
     key="k",
     asked="digest",
-    made="m1",
+    answer='{"mailId": "m1"}',
     created=NOW,
 )
 
@@ -295,7 +295,7 @@ async def test_a_key_is_used_up_once_and_with_it_goes_what_it_made(crew: CrewSto
     await crew.apply(Change(mails=(MAIL,), once=ONCE))
 
     with pytest.raises(Outdated):
-        await crew.apply(Change(mails=(replace(MAIL, id="m2"),), once=replace(ONCE, made="m2")))
+        await crew.apply(Change(mails=(replace(MAIL, id="m2"),), once=replace(ONCE, answer="{}")))
     await crew.apply(Change(once=replace(ONCE, by="agent:w1")))
 
     assert await crew.find_once("default", "agent:o1", "mail/send", "k") == ONCE

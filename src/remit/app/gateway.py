@@ -239,7 +239,7 @@ async def _watch_epochs(epochs: Epochs, notices: Notices, gateway: Gateway, ever
             if str(error) != problem:
                 problem = str(error)
                 log.warning("changes cannot be read", error=problem)
-        told = await notices.changed(told, within=POLL_EPOCHS)
+        told = await notices.epochs.changed(told, within=POLL_EPOCHS)
 
 
 async def _take_over(

@@ -6,10 +6,11 @@ WORKER                                      its task
 everybody                                   its own mail
 """
 
+import json
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final, Protocol, TypeVar
+from typing import Final, Protocol, TypeVar, cast
 
 from remit.errors import (
     AgentNotFound,
@@ -93,7 +94,7 @@ class CrewStore(Protocol):
         ...
 
     async def find_once(self, tenant: str, by: str, tool: str, key: str) -> Once | None:
-        """Return what was made under a key, or None."""
+        """Return what was answered under a key, or None."""
         ...
 
 
@@ -248,8 +249,8 @@ class Desk:
                 raise NotYours(f"task {wanted!r} is of another agent's epic")
         return found
 
-    async def made(self) -> str | None:
-        """Return the id of what was made under the caller's key already, or None.
+    async def answered(self) -> dict[str, object] | None:
+        """Return what was answered under the caller's key already, or None.
 
         Raises:
             BadCall: The key was used for something else.
@@ -264,22 +265,29 @@ class Desk:
             return None
         if once.asked != asked.digest:
             raise BadCall("this idempotency key was used with other arguments; take a new one")
-        return once.made
+        return cast("dict[str, object]", json.loads(once.answer))
 
-    def once(self, made: str, now: datetime) -> Once | None:
-        """Return what uses up the caller's key, if there is one."""
+    async def write(self, change: Change, answer: dict[str, object]) -> dict[str, object]:
+        """Write *change* and return *answer*, which uses up the caller's key, if there is one.
+
+        Raises:
+            Outdated: Something of it was changed meanwhile; nothing is written.
+            Conflict: Another epic has that issue; likewise.
+        """
         asked = self.request
-        if not asked.key:
-            return None
-        return Once(
-            tenant=self.tenant,
-            by=self.principal.subject,
-            tool=asked.tool,
-            key=asked.key,
-            asked=asked.digest,
-            made=made,
-            created=now,
-        )
+        if asked.key:
+            once = Once(
+                tenant=self.tenant,
+                by=self.principal.subject,
+                tool=asked.tool,
+                key=asked.key,
+                asked=asked.digest,
+                answer=json.dumps(answer),
+                created=self.clock(),
+            )
+            change = replace(change, once=once)
+        await self.store.apply(change)
+        return answer
 
     def event(self, topic: str, now: datetime, **payload: object) -> CrewEvent:
         """Return an event to be written with what it tells of."""
@@ -312,3 +320,22 @@ async def settled(attempt: Callable[[], Awaitable[Made]]) -> Made:
     raise UpstreamUnavailable(
         "is busy: others change the same all the time; nothing was done", transient=True
     )
+
+
+async def done_once(
+    desk: Desk, attempt: Callable[[], Awaitable[dict[str, object]]]
+) -> dict[str, object]:
+    """Do what `settled` does, unless it was done under the caller's key already (S3.28).
+
+    What was answered then is answered again.
+
+    Raises:
+        BadCall: The key was used for something else.
+        UpstreamUnavailable: Others were faster, too often; nothing was changed.
+    """
+
+    async def first() -> dict[str, object]:
+        answered = await desk.answered()
+        return await attempt() if answered is None else answered
+
+    return await settled(first)

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Final
 
-from remit.crew.desk import Desk, settled
+from remit.crew.desk import Desk, done_once
 from remit.crew.mailbox import mail_to
 from remit.crew.moves import moved
 from remit.crew.outputs import (
@@ -46,10 +46,6 @@ from remit.servers.toolbox import Hints, Tool
 
 async def _create(desk: Desk, arguments: Arguments) -> Result:
     async def attempt() -> Result:
-        made = await desk.made()
-        before = None if made is None else await desk.store.find_epic(desk.tenant, made)
-        if before is not None:
-            return _created(before)
         await desk.require_working()
         runner = await _runner(desk)
         now = desk.clock()
@@ -65,11 +61,14 @@ async def _create(desk: Desk, arguments: Arguments) -> Result:
         )
         event = desk.event("epic.created", now, epicId=epic.id, title=epic.title)
         members = () if runner is None else (replace(runner, epic=epic.id, updated=now),)
-        once = desk.once(epic.id, now)
-        await desk.store.apply(Change(epics=(epic,), members=members, events=(event,), once=once))
-        return _created(epic)
+        answer: Result = {
+            "epicId": epic.id,
+            "state": epic.state.value,
+            "timestamp": iso(now),
+        }
+        return await desk.write(Change(epics=(epic,), members=members, events=(event,)), answer)
 
-    return await settled(attempt)
+    return await done_once(desk, attempt)
 
 
 async def _runner(desk: Desk) -> Member | None:
@@ -87,14 +86,6 @@ async def _runner(desk: Desk) -> Member | None:
     if runs is not None and runs.state not in ENDED:
         raise InvalidAgentState(f"agent {me.id!r} runs an epic already, {runs.id!r}")
     return me
-
-
-def _created(epic: Epic) -> Result:
-    return {
-        "epicId": epic.id,
-        "state": EpicState.PLANNING.value,
-        "timestamp": iso(epic.created),
-    }
 
 
 async def _update_status(desk: Desk, arguments: Arguments) -> Result:
@@ -123,10 +114,10 @@ async def _update_status(desk: Desk, arguments: Arguments) -> Result:
             state=state.value,
             previousState=epic.state.value,
         )
-        await desk.store.apply(Change(epics=(after,), events=(event, *events)))
-        return {"epicId": epic.id, "state": state.value, "updatedAt": iso(now)}
+        answer: Result = {"epicId": epic.id, "state": state.value, "updatedAt": iso(now)}
+        return await desk.write(Change(epics=(after,), events=(event, *events)), answer)
 
-    return await settled(attempt)
+    return await done_once(desk, attempt)
 
 
 def _require_move(epic: Epic, state: EpicState) -> None:
@@ -176,10 +167,9 @@ async def _approve_task(desk: Desk, arguments: Arguments) -> Result:
     async def attempt() -> Result:
         task = await _in_review(desk, arguments)
         after = moved(task, TaskState.COMPLETED, desk.clock())
-        await write_move(desk, task, after)
-        return moved_result(after)
+        return await write_move(desk, task, after, moved_result(after))
 
-    return await settled(attempt)
+    return await done_once(desk, attempt)
 
 
 async def _request_changes(desk: Desk, arguments: Arguments) -> Result:
@@ -202,10 +192,10 @@ async def _request_changes(desk: Desk, arguments: Arguments) -> Result:
         )
         after = moved(task, TaskState.IN_PROGRESS, now)
         more = Change(mails=(mail,), comments=(comment,), events=(sent,))
-        await write_move(desk, task, after, more)
-        return {**moved_result(after), "mailId": mail.id}
+        answer: Result = {**moved_result(after), "mailId": mail.id}
+        return await write_move(desk, task, after, answer, more)
 
-    return await settled(attempt)
+    return await done_once(desk, attempt)
 
 
 EPIC_TOOLS: Final = (

@@ -5,7 +5,7 @@ from typing import Final
 
 import anyio
 
-from remit.crew.desk import Desk, settled
+from remit.crew.desk import Desk, done_once
 from remit.crew.outputs import INBOX, MAIL, SENT, Result, iso, mail_result
 from remit.errors import BadCall, NotFound, NotYours
 from remit.model.crew import Change, CrewEvent, Mail, Member
@@ -76,12 +76,12 @@ async def list_inbox(desk: Desk, arguments: Arguments) -> Result:
 async def _read(desk: Desk, arguments: Arguments) -> Result:
     async def attempt() -> Result:
         mail = await _own_mail(desk, arguments.text("mailId"))
-        if mail.read is None:
-            mail = replace(mail, read=desk.clock())
-            await desk.store.apply(Change(mails=(mail,)))
-        return mail_result(mail)
+        if mail.read is not None:
+            return mail_result(mail)
+        mail = replace(mail, read=desk.clock())
+        return await desk.write(Change(mails=(mail,)), mail_result(mail))
 
-    return await settled(attempt)
+    return await done_once(desk, attempt)
 
 
 async def _send(desk: Desk, arguments: Arguments) -> Result:
@@ -90,8 +90,6 @@ async def _send(desk: Desk, arguments: Arguments) -> Result:
         raise BadCall("say either toAgentId or toHuman: true, and not both")
 
     async def attempt() -> Result:
-        if (before := await _sent_before(desk)) is not None:
-            return before
         sender = await desk.me() if desk.is_agent else None
         if to_agent and await desk.store.find_member(desk.tenant, to_agent) is None:
             raise NotFound(f"there is no agent {to_agent[:80]!r} to send to")
@@ -99,13 +97,11 @@ async def _send(desk: Desk, arguments: Arguments) -> Result:
             desk, sender, to_agent, arguments.text("subject"), arguments.text("body")
         )
 
-    return await settled(attempt)
+    return await done_once(desk, attempt)
 
 
 async def _reply(desk: Desk, arguments: Arguments) -> Result:
     async def attempt() -> Result:
-        if (before := await _sent_before(desk)) is not None:
-            return before
         original = await _own_mail(desk, arguments.text("originalMailId"))
         # whoever has no agent's inbox reads the human's
         subject = original.subject
@@ -114,26 +110,15 @@ async def _reply(desk: Desk, arguments: Arguments) -> Result:
         me = await desk.me()
         return await _post(desk, me, original.from_agent, subject, arguments.text("body"))
 
-    return await settled(attempt)
+    return await done_once(desk, attempt)
 
 
 async def _post(
     desk: Desk, sender: Member | None, to_agent: str, subject: str, body: str
 ) -> Result:
     mail, event = mail_to(desk, sender, to_agent, subject, body)
-    once = desk.once(mail.id, mail.created)
-    await desk.store.apply(Change(mails=(mail,), events=(event,), once=once))
-    return _sent(mail)
-
-
-async def _sent_before(desk: Desk) -> Result | None:
-    made = await desk.made()
-    mail = None if made is None else await desk.store.find_mail(desk.tenant, made)
-    return None if mail is None else _sent(mail)
-
-
-def _sent(mail: Mail) -> Result:
-    return {"mailId": mail.id, "timestamp": iso(mail.created)}
+    answer: Result = {"mailId": mail.id, "timestamp": iso(mail.created)}
+    return await desk.write(Change(mails=(mail,), events=(event,)), answer)
 
 
 async def _own_mail(desk: Desk, mail_id: str) -> Mail:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from remit.crew.desk import Desk, settled
+from remit.crew.desk import Desk, done_once
 from remit.crew.mailbox import mail_to
 from remit.crew.moves import agents_changed, at_work, free, moved, task_updated
 from remit.crew.outputs import AGENT_STATES, TASK_STATES, Result, iso, iso_or_null, moved_result
@@ -89,10 +89,11 @@ async def _create(desk: Desk, arguments: Arguments) -> Result:
         )
         # writing the epic, too, so that of two who do this at once one looks again
         touched = replace(epic, updated=now)
-        await desk.store.apply(Change(agents=(agent,), epics=(touched,), events=(event,)))
-        return {"agentId": agent.id, "epicId": epic.id, "timestamp": iso(now)}
+        answer: Result = {"agentId": agent.id, "epicId": epic.id, "timestamp": iso(now)}
+        change = Change(agents=(agent,), epics=(touched,), events=(event,))
+        return await desk.write(change, answer)
 
-    return await settled(attempt)
+    return await done_once(desk, attempt)
 
 
 async def _recover(desk: Desk, arguments: Arguments) -> Result:
@@ -126,23 +127,22 @@ async def _recover(desk: Desk, arguments: Arguments) -> Result:
             *agents_changed(desk, now, *changed),
             sent,
         ]
-        await desk.store.apply(
-            Change(
-                tasks=tuple(reset),
-                members=tuple(new for _, new in changed),
-                mails=(mail,),
-                events=tuple(events),
-            )
+        change = Change(
+            tasks=tuple(reset),
+            members=tuple(new for _, new in changed),
+            mails=(mail,),
+            events=tuple(events),
         )
-        return {
+        answer: Result = {
             "agentId": orchestrator.id,
             "epicId": orchestrator.epic or None,
             "tasksReset": len(reset),
             "workersFreed": len(changed) - 1,
             "timestamp": iso(now),
         }
+        return await desk.write(change, answer)
 
-    return await settled(attempt)
+    return await done_once(desk, attempt)
 
 
 async def _pause_agent(desk: Desk, arguments: Arguments) -> Result:
@@ -188,20 +188,22 @@ async def _change_agent(
             await look(member)
         now = desk.clock()
         after = change(member, now)
-        if replace(after, updated=member.updated) != member:
-            events = tuple(agents_changed(desk, now, (member, after)))
-            await desk.store.apply(Change(members=(after,), events=events))
-        else:
-            after = member
-        return {
-            "agentId": after.id,
-            "state": after.state.value,
-            "paused": bool(after.paused),
-            "reason": after.paused or None,
-            "updatedAt": iso(after.updated),
-        }
+        if replace(after, updated=member.updated) == member:
+            return _paused(member)
+        events = tuple(agents_changed(desk, now, (member, after)))
+        return await desk.write(Change(members=(after,), events=events), _paused(after))
 
-    return await settled(attempt)
+    return await done_once(desk, attempt)
+
+
+def _paused(member: Member) -> Result:
+    return {
+        "agentId": member.id,
+        "state": member.state.value,
+        "paused": bool(member.paused),
+        "reason": member.paused or None,
+        "updatedAt": iso(member.updated),
+    }
 
 
 async def _reassign_task(desk: Desk, arguments: Arguments) -> Result:
@@ -229,14 +231,14 @@ async def _reassign_task(desk: Desk, arguments: Arguments) -> Result:
         )
         events = (event, *agents_changed(desk, now, *changed))
         members = tuple(new for _, new in changed)
-        await desk.store.apply(Change(tasks=(after,), members=members, events=events))
-        return {
+        answer: Result = {
             **moved_result(after),
             "agentId": worker.id,
             "previousAgentId": task.assigned or None,
         }
+        return await desk.write(Change(tasks=(after,), members=members, events=events), answer)
 
-    return await settled(attempt)
+    return await done_once(desk, attempt)
 
 
 _AGENT: Final = text("The id of the agent", 200)

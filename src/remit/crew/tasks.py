@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Final
 
-from remit.crew.desk import Desk, require_unpaused, settled
+from remit.crew.desk import Desk, done_once, require_unpaused
 from remit.crew.moves import agents_changed, at_work, moved, require_move, task_updated
 from remit.crew.outputs import (
     TASK,
@@ -27,10 +27,6 @@ from remit.servers.toolbox import Hints, Tool
 
 async def _create(desk: Desk, arguments: Arguments) -> Result:
     async def attempt() -> Result:
-        made = await desk.made()
-        before = None if made is None else await desk.store.find_task(desk.tenant, made)
-        if before is not None:
-            return _created(before)
         await desk.require_working()
         epic = await desk.epic(arguments.find_text("epicId"))
         if epic.state in ENDED:
@@ -46,22 +42,16 @@ async def _create(desk: Desk, arguments: Arguments) -> Result:
             updated=now,
         )
         event = desk.event("task.created", now, taskId=task.id, epicId=task.epic, title=task.title)
-        once = desk.once(task.id, now)
-        await desk.store.apply(
-            Change(tasks=(task,), open_epics=(epic.id,), events=(event,), once=once)
-        )
-        return _created(task)
+        answer: Result = {
+            "taskId": task.id,
+            "epicId": task.epic,
+            "state": task.state.value,
+            "timestamp": iso(now),
+        }
+        change = Change(tasks=(task,), open_epics=(epic.id,), events=(event,))
+        return await desk.write(change, answer)
 
-    return await settled(attempt)
-
-
-def _created(task: Task) -> Result:
-    return {
-        "taskId": task.id,
-        "epicId": task.epic,
-        "state": TaskState.PENDING.value,
-        "timestamp": iso(task.created),
-    }
+    return await done_once(desk, attempt)
 
 
 async def _assign(desk: Desk, arguments: Arguments) -> Result:
@@ -85,10 +75,10 @@ async def _assign(desk: Desk, arguments: Arguments) -> Result:
             previousAgentId=task.assigned or None,
         )
         changed = agents_changed(desk, now, (worker, busy))
-        await desk.store.apply(Change(tasks=(after,), members=(busy,), events=(event, *changed)))
-        return _assigned(after)
+        change = Change(tasks=(after,), members=(busy,), events=(event, *changed))
+        return await desk.write(change, _assigned(after))
 
-    return await settled(attempt)
+    return await done_once(desk, attempt)
 
 
 def _assigned(task: Task) -> Result:
@@ -127,10 +117,9 @@ async def _update_status(desk: Desk, arguments: Arguments) -> Result:
         now = desk.clock()
         after = _with_places(moved(task, state, now), arguments)
         after = replace(after, failure_reason=reason or after.failure_reason)
-        await write_move(desk, task, after)
-        return moved_result(after)
+        return await write_move(desk, task, after, moved_result(after))
 
-    return await settled(attempt)
+    return await done_once(desk, attempt)
 
 
 def _with_places(task: Task, arguments: Arguments) -> Task:
@@ -142,8 +131,10 @@ def _with_places(task: Task, arguments: Arguments) -> Task:
     )
 
 
-async def write_move(desk: Desk, task: Task, after: Task, more: Change | None = None) -> None:
-    """Write a task that moved, with what its worker is at now, and *more*.
+async def write_move(
+    desk: Desk, task: Task, after: Task, answer: Result, more: Change | None = None
+) -> Result:
+    """Write a task that moved, with what its worker is at now, and *more*; return *answer*.
 
     Raises:
         Outdated: One of the two was changed meanwhile.
@@ -158,16 +149,13 @@ async def write_move(desk: Desk, task: Task, after: Task, more: Change | None = 
         if at is not worker:
             members = (*members, at)
             events = (*events, *agents_changed(desk, after.updated, (worker, at)))
-    await desk.store.apply(replace(more, tasks=(after,), members=members, events=events))
+    change = replace(more, tasks=(after,), members=members, events=events)
+    return await desk.write(change, answer)
 
 
 async def _add_comment(desk: Desk, arguments: Arguments) -> Result:
     async def attempt() -> Result:
         task = await desk.task(arguments.find_text("taskId"))
-        made = await desk.made()
-        before = None if made is None else await _comment(desk, task, made)
-        if before is not None:
-            return _commented(before)
         now = desk.clock()
         comment = Comment(
             id=desk.new_id(),
@@ -180,24 +168,14 @@ async def _add_comment(desk: Desk, arguments: Arguments) -> Result:
         event = desk.event(
             "task.updated", now, taskId=task.id, epicId=task.epic, commentId=comment.id
         )
-        once = desk.once(comment.id, now)
-        await desk.store.apply(Change(comments=(comment,), events=(event,), once=once))
-        return _commented(comment)
+        answer: Result = {
+            "commentId": comment.id,
+            "taskId": task.id,
+            "timestamp": iso(now),
+        }
+        return await desk.write(Change(comments=(comment,), events=(event,)), answer)
 
-    return await settled(attempt)
-
-
-async def _comment(desk: Desk, task: Task, comment_id: str) -> Comment | None:
-    said = await desk.store.comments(desk.tenant, task.id)
-    return next((each for each in said if each.id == comment_id), None)
-
-
-def _commented(comment: Comment) -> Result:
-    return {
-        "commentId": comment.id,
-        "taskId": comment.task,
-        "timestamp": iso(comment.created),
-    }
+    return await done_once(desk, attempt)
 
 
 async def list_tasks(desk: Desk, arguments: Arguments) -> Result:

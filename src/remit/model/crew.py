@@ -253,14 +253,14 @@ class CrewEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Once:
-    """The key under which somebody asks for something to be made no more than once (S3.28).
+    """The key under which somebody asks for something to be done no more than once (S3.28).
 
     Attributes:
         by: Who asks, as a SUBJECT; keys of others are others.
         tool: What is asked, such as `mail/send`.
         key: The caller's own text.
         asked: A digest of the arguments: the same key with others is a mistake.
-        made: The id of what was made.
+        answer: What was answered, as JSON.
     """
 
     tenant: str
@@ -268,7 +268,7 @@ class Once:
     tool: str
     key: str
     asked: str
-    made: str
+    answer: str
     created: datetime
 
 

@@ -28,7 +28,7 @@ from remit.storage.crew_changes import write_change
 from remit.storage.crew_rows import comment_of, epic_of, mail_of, member_of, once_of, task_of
 from remit.storage.database import Database
 from remit.storage.dialects import insert
-from remit.storage.notices import CHANNEL, Notices
+from remit.storage.notices import CREW_CHANNEL, Notices
 from remit.storage.tables import (
     agents,
     crew_agents,
@@ -72,7 +72,7 @@ class Crew:
         async with self._database.writing() as connection:
             await write_change(connection, change)
             if connection.dialect.name == "postgresql":
-                await connection.execute(text(f"NOTIFY {CHANNEL}"))
+                await connection.execute(text(f"NOTIFY {CREW_CHANNEL}"))
         self._notices.note()
 
     async def touch(self, tenant: str, agent_id: str, now: datetime) -> None:
@@ -185,7 +185,7 @@ class Crew:
             return (await connection.execute(query)).scalar_one()
 
     async def find_once(self, tenant: str, by: str, tool: str, key: str) -> Once | None:
-        """Return what was made under a key, or None."""
+        """Return what was answered under a key, or None."""
         columns = crew_keys.c
         row = await self._one(
             select(crew_keys).where(

@@ -209,7 +209,7 @@ def once_values(once: Once) -> dict[str, object]:
         "tool": once.tool,
         "key": once.key,
         "asked": once.asked,
-        "made": once.made,
+        "answer": once.answer,
         "created": once.created,
     }
 
@@ -222,6 +222,6 @@ def once_of(row: Row[Any]) -> Once:
         tool=row.tool,
         key=row.key,
         asked=row.asked,
-        made=row.made,
+        answer=row.answer,
         created=row.created,
     )

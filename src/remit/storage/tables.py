@@ -376,6 +376,6 @@ crew_keys = Table(
     Column("tool", StorableText, primary_key=True),
     Column("key", StorableText, primary_key=True),
     Column("asked", Text, nullable=False),
-    Column("made", StorableText, nullable=False),
+    Column("answer", JsonText, nullable=False),
     Column("created", UtcTime, nullable=False),
 )

@@ -184,7 +184,7 @@ class InMemoryCrew:
         return len(await self.inbox(tenant, to_agent, include_read=False, limit=every))
 
     async def find_once(self, tenant: str, by: str, tool: str, key: str) -> Once | None:
-        """Return what was made under a key, or None."""
+        """Return what was answered under a key, or None."""
         return self._once.get((tenant, by, tool, key))
 
     async def events(self, *, after: int, limit: int) -> Sequence[tuple[int, CrewEvent]]:

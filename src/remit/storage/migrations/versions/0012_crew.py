@@ -37,7 +37,7 @@ def upgrade() -> None:
     op.create_table(
         "crew_keys",
         *(_text(name, key=True) for name in ("tenant", "by", "tool", "key")),
-        *map(_text, ("asked", "made")),
+        *map(_text, ("asked", "answer")),
         _time("created"),
     )
 
