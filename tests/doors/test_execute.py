@@ -228,6 +228,14 @@ async def test_a_tools_own_failure_is_told_with_the_code_that_it_gives(
             {
                 "content": [{"type": "text", "text": "oh"}],
                 "isError": True,
+                "_meta": {"remit/error": {"code": "PERMISSION_DENIED"}},
+            },
+            "oh",
+        ),
+        (
+            {
+                "content": [{"type": "text", "text": "oh"}],
+                "isError": True,
                 "_meta": {"remit/error": []},
             },
             "oh",
@@ -237,12 +245,24 @@ async def test_a_tools_own_failure_is_told_with_the_code_that_it_gives(
 async def test_a_failure_without_a_code_of_ours_is_an_internal_error_of_the_tool(
     door: Door, crew_world: World, result: JsonObject, message: str
 ) -> None:
+    """Another server's codes are not ours, whatever it says."""
     answering(crew_world, "files/read", result)
 
     status, told = await door.call("reader", "mcp__files__read")
 
     assert (status, told["error"]["code"]) == (400, "INTERNAL_ERROR")
     assert told["error"]["message"] == message
+
+
+async def test_a_code_of_our_own_that_no_tool_may_give_is_not_taken(
+    door: Door, crew_world: World
+) -> None:
+    meta = {"remit/error": {"code": "TOOL_NOT_FOUND"}}
+    answering(crew_world, "mail/read", {"content": [], "isError": True, "_meta": meta})
+
+    _, told = await door.call("w1", "mcp__mail__read")
+
+    assert told["error"]["code"] == "INTERNAL_ERROR"
 
 
 async def test_what_fails_in_passing_is_tried_three_times_and_then_transient(

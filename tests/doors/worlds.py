@@ -201,6 +201,7 @@ class World:
             pipeline=self.pipeline,
             acting=Acting(self.agents, self.policy),
             explains=self.policy.explains_denials,
+            is_ours=lambda name: name.startswith("mcp__mail__"),
         )
         return door if tenant == "default" else None
 

@@ -29,6 +29,8 @@ from remit.doors.mcp.tenants import TenantDoor
 from remit.doors.metrics import Metrics
 from remit.doors.oauth import ProtectedResources
 from remit.doors.refusals import Refusals
+from remit.model.contents import Kind
+from remit.model.servers import Transport
 from remit.upstreams.background import open_background
 
 
@@ -163,6 +165,14 @@ def _execute_door_of(gateway: Gateway, tenant: str) -> ExecuteDoor | None:
         pipeline=served.pipeline,
         acting=Acting(gateway.installation.agents, served.policy),
         explains=served.policy.explains_denials,
+        is_ours=partial(_is_ours, served),
+    )
+
+
+def _is_ours(served: ServedTenant, name: str) -> bool:
+    found = [served.policy.server(t.server) for t in served.directory.find(Kind.TOOL, name, None)]
+    return bool(found) and all(
+        config is not None and config.transport is Transport.BUILTIN for config in found
     )
 
 

@@ -125,15 +125,21 @@ def told_of(error: RemitError, call: Call, *, explains: bool, is_absent: bool) -
     return Failure(code=error.code, message=str(error), details=details)
 
 
-def result_of(result: bytes, request_id: str) -> bytes | Failure:
-    """Return the data of a tool's result as raw JSON, or the failure that it tells of."""
+def result_of(result: bytes, request_id: str, *, is_ours: bool) -> bytes | Failure:
+    """Return the data of a tool's result as raw JSON, or the failure that it tells of.
+
+    Args:
+        result: As it came.
+        request_id: Of the call.
+        is_ours: Whether the tool is remit's own: another server's codes would not be ours.
+    """
     try:
         parts = members(result)
     except Malformed:
         text = "the server's answer is no result of a tool"
         return Failure(code=INTERNAL, message=text, details={"requestId": request_id})
     if parts.get("isError", b"false") == b"true":
-        return _tool_error(parts, request_id)
+        return _tool_error(parts, request_id, is_ours=is_ours)
     structured = parts.get("structuredContent", _NULL)
     if structured != _NULL:
         return structured
@@ -186,7 +192,7 @@ def _failed(error: UpstreamError, details: dict[str, object]) -> Failure:
     return Failure(code=code, message=str(error), details=details)
 
 
-def _tool_error(parts: Mapping[str, bytes], request_id: str) -> Failure:
+def _tool_error(parts: Mapping[str, bytes], request_id: str, *, is_ours: bool) -> Failure:
     try:
         meta = value_of(parts.get("_meta", b"{}"))
     except Malformed:
@@ -197,7 +203,7 @@ def _tool_error(parts: Mapping[str, bytes], request_id: str) -> Failure:
     if structured != _NULL:
         details["result"] = msgspec.Raw(structured)
     return Failure(
-        code=code if isinstance(code, str) and code in CODES else INTERNAL,
+        code=code if is_ours and isinstance(code, str) and code in CODES else INTERNAL,
         message=_text_of(parts.get("content", b"[]")) or "the tool failed and does not say why",
         details=details,
     )

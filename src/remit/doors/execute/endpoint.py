@@ -64,12 +64,14 @@ class ExecuteDoor:
     Attributes:
         uuid: What stands for the tenant in a path, lower case.
         explains: Whether a role of the caller is set to `denials: explain` (R14).
+        is_ours: Whether a name means a tool of remit's own, whose codes are taken.
     """
 
     uuid: str
     pipeline: Calls
     acting: Acting
     explains: Callable[[Principal], bool]
+    is_ours: Callable[[str], bool]
 
 
 class ExecuteEndpoint:
@@ -235,4 +237,4 @@ async def _made(door: ExecuteDoor, call: Call, asked: Asked) -> bytes | Failure:
             explains=door.explains(call.principal),
             is_absent=not denial.layer and door.acting.may_name(call),
         )
-    return result_of(outcome.result, call.id)
+    return result_of(outcome.result, call.id, is_ours=door.is_ours(call.requested))
