@@ -30,6 +30,7 @@ def test_an_agent_works_with_what_its_principal_may_do(python: Path, office: Off
     assert_day(told["local"], unlisted="does not exist")
     assert office.cancelled() == 2
     assert told["without await"] == {way: [['read {"of": "sync"}', False]] for way in WAYS}
+    assert told["left out"] == {"odd": "Agno keeps the arguments _agno_agent for itself"}
     # A run with a broken set-up fails, and never goes on without tools.
     assert {status for status, _ in told["broken"].values()} == {"ERROR"}
     assert "does not take the key" in told["broken"]["remote"][1]

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import anyio
 import pytest
+from tests.client.conftest import READERS
 from tests.client.either import Either, open_either
 
 from remit.client import AsyncClient
@@ -16,7 +17,9 @@ async def test_the_caller_sees_exactly_its_tools_as_their_server_sent_them(reade
     tools = {tool.name: tool for tool in await reader.list_tools()}
 
     assert "tools__delete" not in tools
-    assert len(tools) == 7
+    assert {name for name in tools if name.startswith("tools__")} == {
+        f"tools__{name}" for name in READERS
+    }
     slow = tools["tools__slow"]
     assert (slow.title, slow.description) == ("Slow", "Takes its time.")
     assert slow.annotations == {"readOnlyHint": True}
@@ -132,6 +135,16 @@ async def test_a_limit_says_when_to_come_again(gateway: Running) -> None:
 
     assert limited.value.code == "LIMIT_REACHED"
     assert limited.value.retry_after is not None
+
+
+async def test_a_server_that_dies_leaves_a_result_that_says_so(gateway: Running) -> None:
+    async with AsyncClient(gateway.base, key=gateway.key("reader")) as client:
+        died = await client.call_tool("doomed__die")
+
+    assert died.is_error
+    assert died.meta["remit/code"] == "UPSTREAM_UNAVAILABLE"
+    assert died.meta["remit/outcome"] == "unknown"
+    assert "doomed" in died.text
 
 
 async def test_what_the_server_refuses_is_told_in_its_words(reader: Either) -> None:
