@@ -44,7 +44,7 @@ bench: $(VENV)/.dev            ## remit beside nginx and its peers, in one run: 
 	@python -m bench $(ARGS)
 
 example: $(BIN)/remit $(if $(NAME),$(VENV)/.dev)  ## who may merge in the nine roles; NAME=… runs one of examples/
-	@$(if $(NAME),scripts/example $(NAME),remit who-can git/git_merge --config examples/nine-roles/remit.yaml)
+	@$(if $(NAME),scripts/example $(NAME) $(ARGS),remit who-can git/git_merge --config examples/nine-roles/remit.yaml)
 
 check: lint types              ## the whole gate, the tests last
 	@scripts/mutation

@@ -99,6 +99,25 @@ async def test_what_a_role_may_not_is_a_permission_error_that_names_all_three(
     assert executed(count_file) == []
 
 
+async def test_a_tester_acts_as_the_qa_tester_of_the_mapping(
+    mapping: Path, count_file: Path
+) -> None:  # S0.33
+    document = json.loads(mapping.read_text())
+    document["roles"]["qa_tester"] = document["roles"].pop("reader")
+    mapping.write_text(json.dumps(document))
+
+    async with service_of(mapping) as service:
+        sessions = await service.initialize_agent_tools("tester")
+        await service.execute_tool("tester", "store", "read", {"of": "shelf"})
+        listed = await sessions["store"].list_tools()
+        with pytest.raises(PermissionError):
+            await service.execute_tool("tester", "store", "write", {})
+
+    assert [tool["name"] for tool in listed] == ["read"]
+    assert len(executed(count_file)) == 1
+    assert {row["principal"] for row in recorded(mapping)} == {"role:qa_tester"}
+
+
 async def test_a_refused_call_starts_no_server(mapping: Path) -> None:
     async with service_of(mapping) as service:
         with pytest.raises(PermissionError):

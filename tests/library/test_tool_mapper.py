@@ -48,6 +48,26 @@ def test_a_designer_cannot_commit() -> None:  # S0.27
     assert mapper.get_tools_for_role("designer", "git") == []
 
 
+def test_a_tester_is_the_qa_tester_of_the_mapping() -> None:  # S0.33
+    mapper = MCPToolMapper()
+
+    assert mapper.name_of("tester") == "qa_tester"
+    assert mapper.get_servers_for_role("tester") == ["github", "jira"]
+    assert mapper.get_all_tools_for_role("tester") == mapper.get_all_tools_for_role("qa_tester")
+    assert mapper.can_use_tool("tester", "jira", "create_ticket")
+    assert not mapper.can_use_tool("tester", "git", "git_status")
+
+
+def test_a_tester_that_is_declared_is_that_one(mapping: Path) -> None:
+    own = mapping.with_name("own.yaml")
+    own.write_text(MAPPING.replace("  writer:", "  qa_tester: {}\n  tester:"))
+
+    assert MCPToolMapper(own).get_servers_for_role("tester") == ["github", "git"]
+    # where there is neither, there is nobody
+    assert MCPToolMapper(mapping).name_of("tester") == "tester"
+    assert MCPToolMapper(mapping).get_servers_for_role("tester") == []
+
+
 def test_the_shipped_mapping_is_the_matrix_of_nine_roles() -> None:  # S0.8, S0.9
     mapper = MCPToolMapper()
     roles = mapper.config["roles"]

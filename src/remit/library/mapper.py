@@ -23,6 +23,9 @@ BUNDLED_ENVIRONMENT: Final = {
 }
 """The bundled servers that the nine roles name, each with the variables it needs (S0.13)."""
 
+ALIASES: Final = {"tester": "qa_tester"}
+"""What squads call a role that the mapping has under another name (S0.33)."""
+
 
 class MCPToolMapper:
     """Answers from the lists of a mapping by exact name; patterns are the gateway's business.
@@ -75,6 +78,16 @@ class MCPToolMapper:
         except DeclarationError as error:
             log.warning("a changed mapping cannot be used and changes nothing", problem=str(error))
 
+    def name_of(self, role: str) -> str:
+        """Return the name under which the mapping has *role*: `tester` is its `qa_tester`.
+
+        A role that is declared under the name given is that one; an unknown one stays as it is.
+        """
+        declared, alias = self._loaded.declaration.roles, ALIASES.get(role)
+        if alias is None or role in declared or alias not in declared:
+            return role
+        return alias
+
     def get_servers_for_role(self, role: str) -> list[str]:
         """Return the servers of *role* in the order of the mapping; none for an unknown role."""
         return list(self._role(role).mcp_servers)
@@ -97,7 +110,7 @@ class MCPToolMapper:
         return {server: list(names) for server, names in self._role(role).tools.items()}
 
     def _role(self, name: str) -> Role:
-        return self._loaded.declaration.roles.get(name) or Role(name=name)
+        return self._loaded.declaration.roles.get(self.name_of(name)) or Role(name=name)
 
 
 def _stamp_of(path: Path | None) -> tuple[int, int, int] | None:

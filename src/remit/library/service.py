@@ -113,7 +113,7 @@ class AgentMCPService:
         declared = {name: entry for name, entry in entries.items() if entry}
         for name in entries.keys() - declared.keys():
             self._note(name, "the mapping does not say how it is reached")
-        connected = await self._connections.connect_for(role, declared)
+        connected = await self._connections.connect_for(self.mapper.name_of(role), declared)
         for name in connected.sessions:
             self.failures.pop(name, None)
         for name, why in connected.failures.items():
@@ -151,7 +151,8 @@ class AgentMCPService:
         member = None if squad_member_id is None else str(UUID(str(squad_member_id)))
         self.mapper.refresh()
         # The engine decides by the same document, so that a refusal is recorded, too (S0.23).
-        return await self._connections.call_as(role, server, tool, arguments, member)
+        acting = self.mapper.name_of(role)
+        return await self._connections.call_as(acting, server, tool, arguments, member)
 
     def get_available_tools(self, role: str) -> dict[str, list[str]]:
         """Return the tools of *role* by server, as the mapping grants them."""
