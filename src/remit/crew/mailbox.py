@@ -104,13 +104,16 @@ async def _reply(desk: Desk, arguments: Arguments) -> Result:
     async def attempt() -> Result:
         original = await _own_mail(desk, arguments.text("originalMailId"))
         # whoever has no agent's inbox reads the human's
-        subject = original.subject
-        if not subject.startswith(_REPLY):
-            subject = _REPLY + subject
+        subject = reply_subject(original.subject)
         me = await desk.me()
         return await _post(desk, me, original.from_agent, subject, arguments.text("body"))
 
     return await done_once(desk, attempt)
+
+
+def reply_subject(subject: str) -> str:
+    """Return the subject of an answer: `Re: ` once (S3.16)."""
+    return subject if subject.startswith(_REPLY) else _REPLY + subject
 
 
 async def _post(

@@ -115,7 +115,8 @@ class Member:
         task: The task that it has now, or empty.
         paused: Why it is given no work, or empty.
         tmux_session: Where its program runs, if whoever started that said so (S3.31).
-        crashes: How often in a row it stopped in the middle of its work.
+        crashes: How often it stopped in the middle of its work, since `crashed`.
+        crashed: When the first of these was, or None.
         last_active: When it last called a tool of the crew, or None.
         version: How often it was changed; 0 as long as it was only registered.
     """
@@ -129,6 +130,7 @@ class Member:
     paused: str = ""
     tmux_session: str = ""
     crashes: int = 0
+    crashed: datetime | None = None
     last_active: datetime | None = None
     created: datetime
     updated: datetime

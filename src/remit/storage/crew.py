@@ -29,6 +29,7 @@ from remit.storage.crew_rows import comment_of, epic_of, mail_of, member_of, onc
 from remit.storage.database import Database
 from remit.storage.dialects import insert
 from remit.storage.notices import CREW_CHANNEL, Notices
+from remit.storage.outbox import event_of
 from remit.storage.tables import (
     agents,
     crew_agents,
@@ -195,29 +196,14 @@ class Crew:
         return None if row is None else once_of(row)
 
     async def events(self, *, after: int, limit: int) -> Sequence[tuple[int, CrewEvent]]:
-        """Return events of every tenant with a number above *after*, lowest first.
-
-        Numbers are given before the commit: on PostgreSQL a lower one may come to be seen later.
-        """
+        """Return events of every tenant with a number above *after*, in the order of commits."""
         query = (
             select(crew_events)
             .where(crew_events.c.seq > after)
             .order_by(crew_events.c.seq)
             .limit(limit)
         )
-        return [
-            (
-                row.seq,
-                CrewEvent(
-                    id=row.id,
-                    tenant=row.tenant,
-                    topic=row.topic,
-                    payload=row.payload,
-                    created=row.created,
-                ),
-            )
-            for row in await self._all(query)
-        ]
+        return [(row.seq, event_of(row)) for row in await self._all(query)]
 
     async def _one(self, query: Select[Any]) -> Any:
         async with self._database.reading() as connection:

@@ -1,13 +1,13 @@
 """Writes a change of the crew's, each row only if it still is the one that the writer has seen.
 
-Rows are written in one order (epics, tasks, members, mail, each by id), so that no two transactions
-wait for each other.
+Rows are written in one order (epics, tasks, members, mail, each by id, and events at the very end),
+so that no two transactions wait for each other.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from sqlalchemy import Table, select, update
 from sqlalchemy import insert as plain_insert
@@ -35,7 +35,7 @@ from remit.storage.crew_rows import (
     once_values,
     task_values,
 )
-from remit.storage.dialects import insert
+from remit.storage.dialects import insert, take_turn
 from remit.storage.epochs import bump
 from remit.storage.tables import (
     agents,
@@ -49,6 +49,8 @@ from remit.storage.tables import (
 )
 
 Versioned = TypeVar("Versioned", Epic, Task, Mail, Member)
+
+_EVENTS_IN_ORDER: Final = 0x6F757462  # any number that every remit agrees on: "outb"
 
 _by_id = attrgetter("id")
 
@@ -75,7 +77,10 @@ async def write_change(connection: AsyncConnection, change: Change) -> None:
     for mail in sorted(change.mails, key=_by_id):
         await _write(connection, crew_mail, mail, mail_values(_next(mail)))
     await _add(connection, crew_comments, [comment_values(each) for each in change.comments])
-    await _add(connection, crew_events, [_event_values(each) for each in change.events])
+    if change.events:
+        # their numbers are in the order of commits: whoever has read up to one has missed none
+        await connection.run_sync(take_turn, _EVENTS_IN_ORDER)
+        await _add(connection, crew_events, [_event_values(each) for each in change.events])
 
 
 def _next(value: Versioned) -> Versioned:

@@ -28,6 +28,7 @@ def member_values(member: Member) -> dict[str, object]:
         "paused": member.paused,
         "tmux_session": member.tmux_session,
         "crashes": member.crashes,
+        "crashed": member.crashed,
         "updated": member.updated,
         "version": member.version,
     }
@@ -54,6 +55,7 @@ def member_of(row: Row[Any]) -> Member:
         paused=row.paused,
         tmux_session=row.tmux_session,
         crashes=row.crashes,
+        crashed=row.crashed,
         last_active=row.last_active,
         created=row.created,
         updated=row.updated,

@@ -277,6 +277,7 @@ crew_agents = Table(
     Column("paused", StorableText, nullable=False),
     Column("tmux_session", StorableText, nullable=False),
     Column("crashes", Integer, nullable=False),
+    Column("crashed", UtcTime),
     Column("last_active", UtcTime),
     Column("updated", UtcTime, nullable=False),
     Column("version", Integer, nullable=False),
@@ -378,4 +379,35 @@ crew_keys = Table(
     Column("asked", Text, nullable=False),
     Column("answer", JsonText, nullable=False),
     Column("created", UtcTime, nullable=False),
+)
+
+# how far each subscriber has heard of the events, whoever delivers them
+crew_subscribers = Table(
+    "crew_subscribers",
+    metadata,
+    Column("name", StorableText, primary_key=True),
+    Column("delivered", BigInteger().with_variant(Integer(), "sqlite"), nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("due", UtcTime),
+    Column("problem", StorableText, nullable=False),
+    Column("holder", Text, nullable=False),
+    Column("until", UtcTime),
+)
+
+crew_dead_letters = Table(
+    "crew_dead_letters",
+    metadata,
+    Column("subscriber", StorableText, primary_key=True),
+    Column("seq", BigInteger().with_variant(Integer(), "sqlite"), primary_key=True),
+    Column("attempts", Integer, nullable=False),
+    Column("problem", StorableText, nullable=False),
+    Column("died", UtcTime, nullable=False),
+)
+
+leases = Table(
+    "leases",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("holder", Text, nullable=False),
+    Column("until", UtcTime, nullable=False),
 )

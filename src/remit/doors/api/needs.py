@@ -12,6 +12,7 @@ from remit.admin.editor import Editor
 from remit.admin.keys import KeyStore
 from remit.admin.revisions import RevisionStore
 from remit.admin.tenants import TenantStore
+from remit.crew.human import HumanInbox
 from remit.model.decision_log import LoggedDecision
 from remit.model.declaration import Declaration
 from remit.model.events import AuditEvent, AuditQuery
@@ -198,6 +199,7 @@ class Services:
     keys: KeyStore
     agents: AgentStore
     users: UserStore
+    inbox: HumanInbox
     revisions: RevisionStore
     editor: Editor
     audit: Audit
