@@ -43,8 +43,8 @@ conformance: $(VENV)/.dev      ## the published conformance suite, against remit
 bench: $(VENV)/.dev            ## remit beside nginx and its peers, in one run: docs/benchmarks.md
 	@python -m bench $(ARGS)
 
-example: $(BIN)/remit $(if $(NAME),$(VENV)/.dev)  ## who may merge in the nine roles; NAME=ticket-to-merge goes the whole road, NAME=crew lets agents build
-	@$(if $(NAME),python examples/$(NAME),remit who-can git/git_merge --config examples/nine-roles/remit.yaml)
+example: $(BIN)/remit $(if $(NAME),$(VENV)/.dev)  ## who may merge in the nine roles; NAME=… runs one of examples/
+	@$(if $(NAME),scripts/example $(NAME) $(ARGS),remit who-can git/git_merge --config examples/nine-roles/remit.yaml)
 
 check: lint types              ## the whole gate, the tests last
 	@scripts/mutation

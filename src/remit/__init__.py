@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from remit.client.synchronous import Client
     from remit.errors import InvalidToolName, MCPConnectionError, MCPProtocolError
     from remit.library.bridge import MCPToolBridge, create_mcp_bridge
-    from remit.library.client import ConnectionResult, MCPClient, ServerHealth
+    from remit.library.client import MCPClient
     from remit.library.config import (
         DEFAULT_MCP_SERVERS,
         MCPConfig,
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         get_default_mcp_config,
     )
     from remit.library.connection import MCPConnection
+    from remit.library.lines import ConnectionResult, ServerHealth
     from remit.library.mapper import MCPToolMapper
     from remit.library.server_entries import RuntimeSettings
     from remit.library.server_manager import MCPServerManager
@@ -29,7 +30,7 @@ else:
         "AgentMCPService": "remit.library.service",
         "AsyncClient": "remit.client.asynchronous",
         "Client": "remit.client.synchronous",
-        "ConnectionResult": "remit.library.client",
+        "ConnectionResult": "remit.library.lines",
         "DEFAULT_MCP_SERVERS": "remit.library.config",
         "InvalidToolName": "remit.errors",
         "MCPClient": "remit.library.client",
@@ -42,7 +43,7 @@ else:
         "MCPToolBridge": "remit.library.bridge",
         "MCPToolMapper": "remit.library.mapper",
         "RuntimeSettings": "remit.library.server_entries",
-        "ServerHealth": "remit.library.client",
+        "ServerHealth": "remit.library.lines",
         "create_mcp_bridge": "remit.library.bridge",
         "format_tool_summary": "remit.library.server_tools",
         "get_default_mcp_config": "remit.library.config",

@@ -1,11 +1,24 @@
 """`remit.bridges.agno` in Agno's own agent loop."""
 
+import subprocess
 from pathlib import Path
 
 import pytest
-from tests.bridges.harness import INSTALLATION, WAYS, Office, assert_day, run_page, run_published
+from tests.bridges.harness import (
+    INSTALLATION,
+    LONGEST,
+    REPOSITORY,
+    WAYS,
+    Office,
+    assert_day,
+    run_page,
+    run_published,
+)
 from tests.bridges.published import published_tools
 from tests.docs.scratch import Scratch
+
+from remit.testing.gateway import environment
+from remit.testing.squad import git
 
 pytestmark = pytest.mark.timeout(INSTALLATION)
 
@@ -17,6 +30,7 @@ def test_an_agent_works_with_what_its_principal_may_do(python: Path, office: Off
     assert_day(told["local"], unlisted="does not exist")
     assert office.cancelled() == 2
     assert told["without await"] == {way: [['read {"of": "sync"}', False]] for way in WAYS}
+    assert told["left out"] == {"odd": "Agno keeps the arguments _agno_agent for itself"}
     # A run with a broken set-up fails, and never goes on without tools.
     assert {status for status, _ in told["broken"].values()} == {"ERROR"}
     assert "does not take the key" in told["broken"]["remote"][1]
@@ -29,6 +43,33 @@ def test_every_published_schema_becomes_a_tool(python: Path, tmp_path: Path, sha
     tools = published_tools(shared, tmp_path)
 
     tools.assert_usable(run_published(python, "agno_agent", tools, tmp_path), tmp_path)
+
+
+@pytest.mark.usefixtures("python")
+def test_a_squad_of_agents_has_each_the_tools_of_its_role(tmp_path: Path) -> None:
+    example = REPOSITORY / "scripts" / "example"  # S0.25
+
+    worked = subprocess.run(
+        [example, "agno-squad", tmp_path],
+        capture_output=True, text=True, timeout=LONGEST, check=False, env=environment(),
+    )  # fmt: skip
+
+    assert worked.returncode == 0, worked.stdout + worked.stderr
+    work, _, record = worked.stdout.partition("the record")
+    lines = [line.split()[:3] for line in work.splitlines() if "git__" in line]
+    assert [line for line in lines if line[0] != "ERROR"] == [
+        ["backend_developer", "git__git_checkout", "ok"],
+        ["backend_developer", "git__git_commit", "ok"],
+        ["backend_developer", "git__git_merge", "refused"],
+        ["designer", "git__git_log", "ok"],
+        ["designer", "git__git_commit", "refused"],
+        ["tech_lead", "git__git_diff", "ok"],
+        ["tech_lead", "git__git_checkout", "ok"],
+        ["tech_lead", "git__git_merge", "ok"],
+        ["tech_lead", "git__git_commit", "refused"],
+    ]
+    assert record.count(" allow ") == 6
+    assert git(tmp_path, "ls-tree", "--name-only", "main").split() == ["health.py"]
 
 
 def test_its_page_does_what_it_says(python: Path, scratch: Scratch) -> None:

@@ -23,12 +23,15 @@ pytestmark = pytest.mark.timeout(INSTALLATION)
 def test_an_agent_works_with_what_its_principal_may_do(python: Path, office: Office) -> None:
     told = office.run(python, "langchain_agent").value
 
-    for way in WAYS:
-        assert_day(told[f"langchain {way}"], unlisted="desk__write is not a valid tool")
-        assert_day(told[f"deepagents {way}"], unlisted="desk__write is not a valid tool")
-    assert office.cancelled() == 4
+    for day in ("langchain remote", "langchain local", "deepagents remote"):
+        assert_day(told[day], unlisted="desk__write is not a valid tool")
+    assert office.cancelled() == 3
     assert told["without await"] == {way: [['read {"of": "sync"}', False]] for way in WAYS}
     assert told["by themselves"] == dict.fromkeys(WAYS, 'read {"of": "hand"}')
+    assert told["same name"] == [
+        {"ask": "the agent has another tool of this name"},
+        [["the program's own answer", False]],
+    ]
     # A run with a broken set-up fails, and never goes on without tools.
     assert "does not take the key" in told["broken"]["remote"]
     assert "cannot reach http://127.0.0.1:9" in told["broken"]["away"]

@@ -394,6 +394,17 @@ async def test_the_key_may_come_from_the_environment(
         assert names(await reader.tools()) == ["store__read"]
 
 
+@pytest.mark.parametrize("site", ["remote"], indirect=True)
+async def test_what_goes_with_each_call_is_in_its_meta(site: Site) -> None:
+    assert site.running is not None
+    member = "8b9cad0e-1f20-4f3e-9d3a-0f5a4b7f1c11"
+    url, key = site.running.base, site.running.key("reader")
+    async with Toolset.remote(url, key=key, meta={"remit/member": member}) as reader:
+        await reader.call("store__read", {})
+
+    assert [row["tool"] for row in site.audit("--text", member)] == ["read"]
+
+
 @pytest.mark.parametrize("module", ["remit.bridges.toolset", "remit"])
 def test_no_framework_and_nothing_of_the_gateway_is_imported_before_it_is_used(
     module: str,

@@ -35,6 +35,8 @@ TOOLS: list[str | dict[str, Any]] = [
     },
     {"name": "query", "inputSchema": MIRRORED},
 ]
+READERS = ("read", "slow", "silent", "stuck", "failing", "typed", "query")
+DOOMED: list[str | dict[str, Any]] = [{"name": "die", "x-fixture": {"exit": 3}}]
 
 
 @pytest.fixture(scope="module")
@@ -43,11 +45,12 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Generator[Running]:
     config = folder / "remit.yaml"
     document = {
         "version": "1.0",
-        "mcp_servers": {"tools": fixture_entry(TOOLS, folder / "ran", session="shared")},
+        "mcp_servers": {
+            "tools": fixture_entry(TOOLS, folder / "ran", session="shared"),
+            "doomed": fixture_entry(DOOMED, folder / "doomed", session="shared"),
+        },
         "roles": {
-            "reader": {
-                "tools": {"tools": ["read", "slow", "silent", "stuck", "failing", "typed", "query"]}
-            },
+            "reader": {"tools": {"tools": [*READERS], "doomed": ["die"]}},
             "student": {"tools": {"tools": ["read"]}, "denials": "explain"},
         },
         "limits": [{"role": "student", "calls": 2, "per": "day"}],

@@ -322,7 +322,7 @@ async def test_closing_ends_what_runs(gateway: Running) -> None:
 
 
 def test_closing_ends_what_other_threads_wait_for(gateway: Running) -> None:
-    client = Client(gateway.base, key=gateway.key("reader"), timeout=3)
+    client = Client(gateway.base, key=gateway.key("reader"), timeout=8)
     told: list[ClientError] = []
     begun = threading.Event()
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import anyio
 import pytest
+from tests.client.conftest import READERS
 from tests.client.either import Either, open_either
 
 from remit.client import AsyncClient
@@ -16,7 +17,9 @@ async def test_the_caller_sees_exactly_its_tools_as_their_server_sent_them(reade
     tools = {tool.name: tool for tool in await reader.list_tools()}
 
     assert "tools__delete" not in tools
-    assert len(tools) == 7
+    assert {name for name in tools if name.startswith("tools__")} == {
+        f"tools__{name}" for name in READERS
+    }
     slow = tools["tools__slow"]
     assert (slow.title, slow.description) == ("Slow", "Takes its time.")
     assert slow.annotations == {"readOnlyHint": True}
@@ -134,6 +137,16 @@ async def test_a_limit_says_when_to_come_again(gateway: Running) -> None:
     assert limited.value.retry_after is not None
 
 
+async def test_a_server_that_dies_leaves_a_result_that_says_so(gateway: Running) -> None:
+    async with AsyncClient(gateway.base, key=gateway.key("reader")) as client:
+        died = await client.call_tool("doomed__die")
+
+    assert died.is_error
+    assert died.meta["remit/code"] == "UPSTREAM_UNAVAILABLE"
+    assert died.meta["remit/outcome"] == "unknown"
+    assert "doomed" in died.text
+
+
 async def test_what_the_server_refuses_is_told_in_its_words(reader: Either) -> None:
     with pytest.raises(ClientError, match="no such flight"):
         await reader.call_tool("tools__failing")
@@ -180,6 +193,9 @@ async def test_an_answer_that_does_not_come_in_time_leaves_the_outcome_unknown(
     async with open_either(kind, gateway.base, key=key, timeout=0.3) as client:
         with pytest.raises(GatewayUnreachable, match=r"did not answer within 0\.3 s") as late:
             await client.call_tool("tools__silent")
+        with pytest.raises(GatewayUnreachable, match=r"did not answer within 0\.2 s"):
+            await client.call_tool("tools__silent", timeout=0.2)
+        assert not (await client.call_tool("tools__read", timeout=60)).is_error
 
     assert late.value.sent
 

@@ -14,7 +14,8 @@ import pytest
 
 from remit import AgentMCPService, MCPToolMapper
 from remit.errors import BadCall, LimitReached, UpstreamUnavailable
-from remit.library.connections import PROGRAM, EngineConnections, ToolSession
+from remit.library.connections import EngineConnections, ToolSession
+from remit.library.engine import PROGRAM
 from remit.settings import Settings
 from remit.testing.fleets import eventually
 from remit.testing.gateway import environment, fixture_entry, run_remit
@@ -96,6 +97,25 @@ async def test_what_a_role_may_not_is_a_permission_error_that_names_all_three(
             )
 
     assert executed(count_file) == []
+
+
+async def test_a_tester_acts_as_the_qa_tester_of_the_mapping(
+    mapping: Path, count_file: Path
+) -> None:  # S0.33
+    document = json.loads(mapping.read_text())
+    document["roles"]["qa_tester"] = document["roles"].pop("reader")
+    mapping.write_text(json.dumps(document))
+
+    async with service_of(mapping) as service:
+        sessions = await service.initialize_agent_tools("tester")
+        await service.execute_tool("tester", "store", "read", {"of": "shelf"})
+        listed = await sessions["store"].list_tools()
+        with pytest.raises(PermissionError):
+            await service.execute_tool("tester", "store", "write", {})
+
+    assert [tool["name"] for tool in listed] == ["read"]
+    assert len(executed(count_file)) == 1
+    assert {row["principal"] for row in recorded(mapping)} == {"role:qa_tester"}
 
 
 async def test_a_refused_call_starts_no_server(mapping: Path) -> None:
@@ -304,6 +324,72 @@ async def test_a_program_may_bring_its_own_connections(tmp_path: Path) -> None: 
     await service.close()
 
     assert own.asked == [("git", "uvx", [], {}), ("git", "git_log", {"n": 1})]
+
+
+def rewrite(mapping: Path, **tools: list[str]) -> None:
+    """Give roles other tools of the store, and one that the mapping did not have."""
+    document = json.loads(mapping.read_text())
+    document["roles"] |= {
+        role: {"mcp_servers": ["store"], "tools": {"store": names}} for role, names in tools.items()
+    }
+    mapping.write_text(json.dumps(document))
+
+
+async def test_a_mapping_that_changes_counts_at_the_next_call(
+    mapping: Path, count_file: Path
+) -> None:  # S0.16 to S0.20
+    async with service_of(mapping) as service:
+        session: ToolSession = (await service.initialize_agent_tools("reader"))["store"]
+        await service.execute_tool("reader", "store", "read", {})
+        with pytest.raises(PermissionError):
+            await service.execute_tool("reader", "store", "write", {})
+
+        rewrite(mapping, reader=["write"], newcomer=["drop"])
+
+        await service.execute_tool("reader", "store", "write", {})
+        await service.execute_tool("newcomer", "store", "drop", {})
+        with pytest.raises(PermissionError):
+            await service.execute_tool("reader", "store", "read", {})
+        assert [tool["name"] for tool in await session.list_tools()] == ["write"]
+        assert service.get_available_tools("newcomer") == {"store": ["drop"]}
+        assert list(await service.initialize_agent_tools("newcomer")) == ["store"]
+
+    ran = executed(count_file)
+    assert [one.name for one in ran] == ["read", "write", "drop"]
+    assert ran[0].pid == ran[1].pid  # a server that stays as it was goes on
+
+
+@pytest.mark.parametrize("wrong", ["roles: {reader: {alow: []}}", "{", None])
+async def test_a_mapping_that_becomes_wrong_changes_nothing_and_is_told_once(
+    mapping: Path, wrong: str | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with service_of(mapping) as service:
+        await service.execute_tool("reader", "store", "read", {})
+        if wrong is None:
+            mapping.unlink()
+        else:
+            mapping.write_text(wrong)
+
+        for _ in range(2):
+            await service.execute_tool("reader", "store", "read", {})
+            with pytest.raises(PermissionError):
+                await service.execute_tool("reader", "store", "write", {})
+
+    told = [one for one in caplog.records if "changes nothing" in one.getMessage()]
+    assert len(told) == 1
+    assert str(mapping) in told[0].getMessage()
+
+
+async def test_a_mapping_that_changes_counts_for_connections_of_the_program_too(
+    mapping: Path,
+) -> None:
+    service = AgentMCPService(mapper=MCPToolMapper(mapping), mcp_manager=OwnConnections())
+    with pytest.raises(PermissionError):
+        await service.execute_tool("reader", "store", "write", {})
+
+    rewrite(mapping, reader=["write"])
+
+    assert await service.execute_tool("reader", "store", "write", {}) == "answer"
 
 
 async def test_a_closed_service_begins_anew(mapping: Path, count_file: Path) -> None:

@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from remit import AgentMCPService, MCPToolMapper
-from remit.errors import StartupError
+from remit.errors import StartupError, UpstreamUnavailable
 from remit.library.beside import Beside
 from remit.settings import Settings
 
@@ -109,7 +109,7 @@ async def test_closing_ends_work_under_way() -> None:
         work = asyncio.ensure_future(beside.use(wait))
         await anyio.to_thread.run_sync(begun.wait)
         await beside.close()
-        with pytest.raises(asyncio.CancelledError):
+        with pytest.raises(UpstreamUnavailable, match="closed while"):
             await work
 
     assert len(resource.closed) == 1

@@ -48,6 +48,26 @@ def test_a_designer_cannot_commit() -> None:  # S0.27
     assert mapper.get_tools_for_role("designer", "git") == []
 
 
+def test_a_tester_is_the_qa_tester_of_the_mapping() -> None:  # S0.33
+    mapper = MCPToolMapper()
+
+    assert mapper.name_of("tester") == "qa_tester"
+    assert mapper.get_servers_for_role("tester") == ["github", "jira"]
+    assert mapper.get_all_tools_for_role("tester") == mapper.get_all_tools_for_role("qa_tester")
+    assert mapper.can_use_tool("tester", "jira", "create_ticket")
+    assert not mapper.can_use_tool("tester", "git", "git_status")
+
+
+def test_a_tester_that_is_declared_is_that_one(mapping: Path) -> None:
+    own = mapping.with_name("own.yaml")
+    own.write_text(MAPPING.replace("  writer:", "  qa_tester: {}\n  tester:"))
+
+    assert MCPToolMapper(own).get_servers_for_role("tester") == ["github", "git"]
+    # where there is neither, there is nobody
+    assert MCPToolMapper(mapping).name_of("tester") == "tester"
+    assert MCPToolMapper(mapping).get_servers_for_role("tester") == []
+
+
 def test_the_shipped_mapping_is_the_matrix_of_nine_roles() -> None:  # S0.8, S0.9
     mapper = MCPToolMapper()
     roles = mapper.config["roles"]
@@ -145,3 +165,26 @@ def test_a_misspelled_key_is_an_error_with_its_line(mapping: Path) -> None:  # R
 
     with pytest.raises(DeclarationError, match=r"mapping\.yaml:\d+: .*mcp_server"):
         MCPToolMapper(mapping)
+
+
+def test_a_mapping_is_read_once_and_again_when_asked_to(mapping: Path) -> None:  # S0.16
+    mapper = MCPToolMapper(mapping)
+    before = mapper.document
+    mapper.refresh()
+    assert mapper.document is before
+    mapping.write_text(MAPPING.replace("[create_issue]", "[create_issue, get_issue]"))
+
+    assert not mapper.can_use_tool("writer", "github", "get_issue")
+    mapper.refresh()
+    assert mapper.can_use_tool("writer", "github", "get_issue")
+    assert mapper.document is not before
+
+
+def test_the_shipped_mapping_has_nothing_to_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MCP_CONFIG_PATH", raising=False)
+    mapper = MCPToolMapper()
+    before = mapper.document
+
+    mapper.refresh()
+
+    assert mapper.document is before

@@ -18,6 +18,7 @@ from remit.library.config import (
     get_default_mcp_config,
 )
 from remit.library.connection import MCPConnection
+from remit.library.line import Line
 from remit.testing.upstream import executed, received
 
 SEARCH: dict[str, Any] = {
@@ -319,5 +320,5 @@ def test_ac20_each_criterion_has_its_test() -> None:
     assert named == [f"ac{number}" for number in range(1, 21)]
 
 
-def connections(client: MCPClient) -> list[MCPConnection]:
-    return list(client._connections.values())  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - no public way to a process
+def connections(client: MCPClient) -> list[Line]:
+    return list(client._lines.connections.values())  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - no public way to a process

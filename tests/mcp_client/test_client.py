@@ -1,5 +1,6 @@
 """Several servers of a program: S1.15-S1.19, S1.35, and their health."""
 
+import asyncio
 import os
 import sys
 import time
@@ -249,7 +250,7 @@ async def test_a_server_that_dies_takes_its_tools_along_and_comes_back_when_aske
 ) -> None:
     async with MCPClient(config(entry("a"), entry("b"))) as client:
         await client.connect_all()
-        pid = client._connections["a"].pid  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - no public way to a process
+        pid = client._lines.connections["a"].pid  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - no public way to a process
         assert pid is not None
 
         os.kill(pid, 9)
@@ -279,7 +280,7 @@ async def test_the_end_of_the_context_ends_every_process_even_when_cancelled(
     with anyio.CancelScope() as scope:
         async with MCPClient(config(entry("a"), entry("b"))) as client:
             await client.connect_all()
-            pids += [made.pid or 0 for made in client._connections.values()]  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - no public way to a process
+            pids += [made.pid or 0 for made in client._lines.connections.values()]  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - no public way to a process
             scope.cancel()
             await anyio.sleep_forever()
 
@@ -287,3 +288,16 @@ async def test_the_end_of_the_context_ends_every_process_even_when_cancelled(
     for pid in pids:
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
+
+
+def test_a_client_is_used_from_several_loops(entry: MakeEntry, ran: Path) -> None:
+    client = MCPClient(config(entry("a"), entry("b")))
+    asyncio.run(client.connect_all())
+    for name in ("a", "b", "a"):
+        asyncio.run(client.call_tool(name, "search", {}))
+    asyncio.run(client.disconnect("a"))
+    assert [tool["_server"] for tool in client.get_available_tools()] == ["b"]
+    asyncio.run(client.disconnect_all())
+
+    assert len(executed(ran)) == 3
+    assert client.get_available_tools() == []

@@ -1,5 +1,6 @@
 """A connection of a program to a child process: S1.6-S1.14, R20, R21, R30, R32."""
 
+import asyncio
 import json
 import os
 import subprocess
@@ -14,8 +15,11 @@ from tests.mcp_client.conftest import MakeEntry
 from remit.errors import MCPConnectionError, MCPProtocolError, RemitError
 from remit.library.config import MCPServerConfig
 from remit.library.connection import MCPConnection
+from remit.library.line import Line
+from remit.library.log import log_through_logging
 from remit.testing.fleets import PATIENCE, eventually
 from remit.testing.upstream import FixtureOptions, executed, open_web_fixture, received
+from remit.upstreams.background import open_background
 
 SAYS_NOTHING = "import sys; sys.stdin.read()"
 
@@ -282,24 +286,27 @@ async def test_a_server_that_ends_in_the_middle_of_a_call_fails_it_and_all_that_
     entry: MakeEntry,
 ) -> None:
     reasons: list[str] = []
+
+    def note(_: Line, reason: str) -> None:
+        reasons.append(reason)
+
     leaving = {"name": "search", "x-fixture": {"exit": 3}}
-    connection = MCPConnection(
-        entry(tools=[leaving]), on_end=lambda _, reason: reasons.append(reason)
-    )
-    await connection.start()
+    async with open_background() as tasks:
+        connection = Line(entry(tools=[leaving]), on_end=note)
+        await connection.start(tasks)
 
-    with pytest.raises(MCPProtocolError, match="exited with code 3") as caught:
-        await connection.call_tool("search", {})
-    await eventually(lambda: reasons)
-    with pytest.raises(MCPProtocolError, match="exited with code 3: leaving in the middle"):
-        await connection.call_tool("search", {})
+        with pytest.raises(MCPProtocolError, match="exited with code 3") as caught:
+            await connection.call_tool("search", {})
+        await eventually(lambda: reasons)
+        with pytest.raises(MCPProtocolError, match="exited with code 3: leaving in the middle"):
+            await connection.call_tool("search", {})
 
-    assert caught.value.is_outcome_unknown
-    assert not connection.is_running
-    assert "exited with code 3" in connection.ended
-    await connection.start()
-    assert connection.is_running
-    await connection.stop()
+        assert caught.value.is_outcome_unknown
+        assert not connection.is_running
+        assert "exited with code 3" in connection.ended
+        await connection.start(tasks)
+        assert connection.is_running
+        await connection.stop()
 
 
 async def environment_of(connection: MCPConnection) -> dict[str, str]:
@@ -398,21 +405,23 @@ async def test_whoever_knows_the_package_may_start_it(
 async def test_a_listener_that_fails_ends_its_connection_and_is_said_to_have(
     entry: MakeEntry, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def fail(connection: MCPConnection, tools: list[dict[str, Any]]) -> None:
+    def fail(connection: Line, tools: list[dict[str, Any]]) -> None:
         raise ZeroDivisionError(connection, tools)
 
+    log_through_logging()
     grows = {"name": "grow", "x-fixture": {"adds": "more"}}
-    connection = MCPConnection(entry(tools=[grows]), on_tools=fail)
-    await connection.start()
-    pid = connection.pid
+    async with open_background() as tasks:
+        connection = Line(entry(tools=[grows]), on_tools=fail)
+        await connection.start(tasks)
+        pid = connection.pid
 
-    await connection.call_tool("grow", {})
+        await connection.call_tool("grow", {})
 
-    await eventually(lambda: connection.ended)
-    assert "failed in an unforeseen way: ZeroDivisionError" in connection.ended
-    assert "connection failed" in caplog.text
-    assert pid is not None
-    await eventually(lambda: not is_alive(pid))
+        await eventually(lambda: connection.ended)
+        assert "failed in an unforeseen way: ZeroDivisionError" in connection.ended
+        assert "connection failed" in caplog.text
+        assert pid is not None
+        await eventually(lambda: not is_alive(pid))
 
 
 async def test_a_server_of_the_older_web_transport_is_reached(ran: Path) -> None:
@@ -517,17 +526,18 @@ async def test_a_server_that_remit_brings_along_needs_no_process(tmp_path: Path)
 
 async def test_a_list_that_changes_is_told(entry: MakeEntry) -> None:
     told: list[list[str]] = []
+
+    def note(_: Line, tools: list[dict[str, Any]]) -> None:
+        told.append([tool["name"] for tool in tools])
+
     grows = {"name": "grow", "x-fixture": {"adds": "more"}}
-    connection = MCPConnection(
-        entry(tools=[grows]),
-        on_tools=lambda _, tools: told.append([tool["name"] for tool in tools]),
-    )
-    await connection.start()
+    async with open_background() as tasks:
+        connection = Line(entry(tools=[grows]), on_tools=note)
+        await connection.start(tasks)
 
-    await connection.call_tool("grow", {})
+        await connection.call_tool("grow", {})
 
-    await eventually(lambda: told == [["grow", "more"]])
-    await connection.stop()
+        await eventually(lambda: told == [["grow", "more"]])
 
 
 async def test_a_changed_list_that_cannot_be_read_is_a_problem_and_no_end(
@@ -543,3 +553,19 @@ async def test_a_changed_list_that_cannot_be_read_is_a_problem_and_no_end(
     await eventually(lambda: "could not be read again" in connection.problem)
     assert connection.is_running
     await connection.stop()
+
+
+def test_a_connection_is_used_from_several_loops_and_stopped_from_another(
+    entry: MakeEntry, ran: Path
+) -> None:
+    connection = MCPConnection(entry())
+    asyncio.run(connection.start())
+    pid = connection.pid
+
+    texts = [text_of(asyncio.run(connection.call_tool("search", {"n": n}))) for n in range(2)]
+    asyncio.run(connection.stop())
+
+    assert texts == ['search {"n": 0}', 'search {"n": 1}']
+    assert {one.pid for one in executed(ran)} == {pid}
+    assert pid is not None
+    assert not is_alive(pid)

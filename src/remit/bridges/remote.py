@@ -27,14 +27,23 @@ class RemoteSource:
         caller: The gateway; whose key it is only that knows.
     """
 
-    def __init__(self, url: str, key: str | None, server: str | None, tenant: str | None) -> None:
+    def __init__(
+        self,
+        url: str,
+        key: str | None,
+        server: str | None,
+        tenant: str | None,
+        *,
+        meta: Mapping[str, Any] | None = None,
+    ) -> None:
         self.caller = f"the holder of the key at {url}"
         self._url = url
         self._server = server
 
         @asynccontextmanager
         async def opened() -> AsyncGenerator[AsyncClient]:
-            async with AsyncClient(url, key=key, tenant=tenant, timeout=LONGEST_CALL) as client:
+            client = AsyncClient(url, key=key, tenant=tenant, timeout=LONGEST_CALL, meta=meta)
+            async with client:
                 yield client
 
         self._client = Beside(opened, name="remit toolset")

@@ -75,6 +75,7 @@ class Toolset:
         key: str | None = None,
         server: str | None = None,
         tenant: str | None = None,
+        meta: Mapping[str, Any] | None = None,
     ) -> "Toolset":
         """Return the tools of whoever holds *key*, over a running gateway.
 
@@ -85,8 +86,9 @@ class Toolset:
             key: An API key or a token; else `$REMIT_KEY`, read at the first use.
             server: One server, whose own names count then, or None for all.
             tenant: Its UUID, where it is not that of the key.
+            meta: What goes into the `_meta` of each call, such as the `remit/member` that acts.
         """
-        return cls(RemoteSource(url, key, server, tenant))
+        return cls(RemoteSource(url, key, server, tenant, meta=meta))
 
     @classmethod
     def local(
@@ -108,8 +110,15 @@ class Toolset:
             server: One server, whose own names count then, or None for all.
             tenant: Its name or UUID, where it is not the default.
         """
-        # deferred: the engine, which a remote toolset works without
-        from remit.bridges.local import LocalSource  # noqa: PLC0415
+        try:
+            # deferred: the engine, which a remote toolset works without
+            from remit.bridges.local import LocalSource  # noqa: PLC0415
+        except ModuleNotFoundError as missing:
+            raise ModuleNotFoundError(
+                "Toolset.local needs the whole of remit, and here its package"
+                f" {missing.name} is missing; use Toolset.remote, over a running gateway",
+                name=missing.name,
+            ) from missing
 
         return cls(LocalSource(None if config is None else Path(config), subject, server, tenant))
 

@@ -25,7 +25,16 @@ from remit.client.operations import (
     request_of,
 )
 from remit.client.tools import CallResult, Progress, ToolDefinition
-from remit.client.transport import BROKEN, LIMITS, NO_PROXY, TIMEOUT, closed, too_slow, unreachable
+from remit.client.transport import (
+    BROKEN,
+    LIMITS,
+    NO_PROXY,
+    TIMEOUT,
+    closed,
+    too_slow,
+    trust_for,
+    unreachable,
+)
 
 T = TypeVar("T")
 
@@ -70,6 +79,7 @@ class AsyncClient:
             limits=LIMITS,
             follow_redirects=False,
             mounts=NO_PROXY if self._address.is_loopback else None,
+            verify=trust_for(self._address),
         )
 
     def __repr__(self) -> str:
@@ -111,6 +121,7 @@ class AsyncClient:
         *,
         server: str | None = None,
         progress: Progress | None = None,
+        timeout: float | None = None,  # noqa: ASYNC109 - it bounds what the client's would
     ) -> CallResult:
         """Call a tool, once.
 
@@ -118,6 +129,7 @@ class AsyncClient:
             name: As `list_tools` has it for the same *server*.
             arguments: JSON values.
             server: Whose endpoint is meant; None for that of all servers.
+            timeout: Seconds for this call; those of the client if None.
             progress: Told how far the call is, where its server says so.
 
         Raises:
@@ -134,7 +146,8 @@ class AsyncClient:
                 if isawaitable(taking):
                     await taking
 
-        return await self._take(self._door.calling(name, arguments or {}, server, token), hear)
+        calling = self._door.calling(name, arguments or {}, server, token)
+        return await self._take(calling, hear, timeout)
 
     async def ask(self, operation: Operation[T]) -> T:
         """Ask for something of the HTTP API.
@@ -190,24 +203,27 @@ class AsyncClient:
         while piece := await self._within(partial(anext, pieces, b"")):
             yield decoder.decode(piece)
 
-    async def _take(self, steps: Steps[T], hear: Hear | None = None) -> T:
+    async def _take(
+        self, steps: Steps[T], hear: Hear | None = None, seconds: float | None = None
+    ) -> T:
         try:
-            return await self._within(partial(self._carry, steps, hear))
+            return await self._within(partial(self._carry, steps, hear), seconds)
         finally:
             steps.close()
 
-    async def _within(self, act: Callable[[], Awaitable[T]]) -> T:
+    async def _within(self, act: Callable[[], Awaitable[T]], seconds: float | None = None) -> T:
         """Act within the time limit, unless the client is closed meanwhile."""
         if self._is_closed:
             raise closed()
-        scope = anyio.CancelScope(deadline=anyio.current_time() + self._timeout)
+        limit = self._timeout if seconds is None else seconds
+        scope = anyio.CancelScope(deadline=anyio.current_time() + limit)
         self._running.add(scope)
         try:
             with scope:
                 return await act()
         finally:
             self._running.discard(scope)
-        raise closed() if self._is_closed else too_slow(self._address.base, self._timeout)
+        raise closed() if self._is_closed else too_slow(self._address.base, limit)
 
     async def _carry(self, steps: Steps[T], hear: Hear | None) -> T:
         try:

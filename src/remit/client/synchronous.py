@@ -23,11 +23,37 @@ from remit.client.operations import (
     request_of,
 )
 from remit.client.tools import CallResult, ToolDefinition
-from remit.client.transport import BROKEN, LIMITS, NO_PROXY, TIMEOUT, closed, too_slow, unreachable
+from remit.client.transport import (
+    BROKEN,
+    LIMITS,
+    NO_PROXY,
+    TIMEOUT,
+    closed,
+    too_slow,
+    trust_for,
+    unreachable,
+)
 
 T = TypeVar("T")
 
 Hear = Callable[[Notice], object]
+
+
+class _Limit:
+    """The time that something may take from now on.
+
+    Attributes:
+        seconds: All of it.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self._until = time.monotonic() + seconds
+
+    @property
+    def left(self) -> float:
+        """Seconds until it is over."""
+        return self._until - time.monotonic()
 
 
 class Client:
@@ -66,6 +92,7 @@ class Client:
             limits=LIMITS,
             follow_redirects=False,
             mounts=NO_PROXY if self._address.is_loopback else None,
+            verify=trust_for(self._address),
         )
 
     def __repr__(self) -> str:
@@ -109,6 +136,7 @@ class Client:
         *,
         server: str | None = None,
         progress: Callable[[float, float | None, str], object] | None = None,
+        timeout: float | None = None,
     ) -> CallResult:
         """Call a tool, once.
 
@@ -116,6 +144,7 @@ class Client:
             name: As `list_tools` has it for the same *server*.
             arguments: JSON values.
             server: Whose endpoint is meant; None for that of all servers.
+            timeout: Seconds for this call; those of the client if None.
             progress: Told how far the call is, where its server says so; what it raises ends the
                 call.
 
@@ -131,7 +160,8 @@ class Client:
             if said is not None and progress is not None:
                 progress(*said)
 
-        return self._take(self._door.calling(name, arguments or {}, server, token), hear)
+        calling = self._door.calling(name, arguments or {}, server, token)
+        return self._take(calling, hear, timeout)
 
     def ask(self, operation: Operation[T]) -> T:
         """Ask for something of the HTTP API.
@@ -168,57 +198,57 @@ class Client:
         if self._is_closed:
             raise closed()
         request = request_of(operation, self._address.tenant)
-        with self._failing(), self._open(request, self._timeout) as response:
+        limit = _Limit(self._timeout)
+        with self._failing(limit), self._open(request, limit.seconds) as response:
             reading = self._reading(request, response)
             if not response.is_success:
-                self._read(response, reading, time.monotonic() + self._timeout, None)
+                self._read(response, reading, limit, None)
                 raise problem_of(self._address.base, reading.finish())
             yield _parts(response)
 
-    def _take(self, steps: Steps[T], hear: Hear | None = None) -> T:
+    def _take(self, steps: Steps[T], hear: Hear | None = None, seconds: float | None = None) -> T:
         if self._is_closed:
             raise closed()
-        until = time.monotonic() + self._timeout
+        limit = _Limit(self._timeout if seconds is None else seconds)
         try:
             request = next(steps)
             while True:
-                request = steps.send(self._send(request, until, hear))
+                request = steps.send(self._send(request, limit, hear))
         except StopIteration as end:
             return end.value
         finally:
             steps.close()
 
-    def _send(self, request: Request, until: float, hear: Hear | None) -> Reply:
-        with self._failing():
+    def _send(self, request: Request, limit: _Limit, hear: Hear | None) -> Reply:
+        with self._failing(limit):
             try:
-                return self._exchange(request, until, hear)
+                return self._exchange(request, limit, hear)
             except BROKEN:
                 if self._is_closed or not request.is_repeatable:
                     raise
-                return self._exchange(request, until, hear)
+                return self._exchange(request, limit, hear)
 
     @contextmanager
-    def _failing(self) -> Generator[None]:
+    def _failing(self, limit: _Limit) -> Generator[None]:
         try:
             yield
         except httpx2.TransportError as error:
             if self._is_closed:
                 raise closed() from error
             if isinstance(error, httpx2.ReadTimeout):
-                raise too_slow(self._address.base, self._timeout) from error
+                raise too_slow(self._address.base, limit.seconds) from error
             raise unreachable(self._address.base, error) from error
 
-    def _exchange(self, request: Request, until: float, hear: Hear | None) -> Reply:
-        left = until - time.monotonic()
-        if left <= 0:
-            raise too_slow(self._address.base, self._timeout)
-        with self._open(request, left) as response:
+    def _exchange(self, request: Request, limit: _Limit, hear: Hear | None) -> Reply:
+        if limit.left <= 0:
+            raise too_slow(self._address.base, limit.seconds)
+        with self._open(request, limit.left) as response:
             reading = self._reading(request, response)
-            self._read(response, reading, until, hear)
+            self._read(response, reading, limit, hear)
             return reading.finish()
 
     def _read(
-        self, response: httpx2.Response, reading: Reading, until: float, hear: Hear | None
+        self, response: httpx2.Response, reading: Reading, limit: _Limit, hear: Hear | None
     ) -> None:
         for piece in response.iter_raw():
             for notice in reading.feed(piece):
@@ -226,8 +256,8 @@ class Client:
                     hear(notice)
             if reading.is_over:
                 break
-            if time.monotonic() > until:
-                raise too_slow(self._address.base, self._timeout)
+            if limit.left <= 0:
+                raise too_slow(self._address.base, limit.seconds)
 
     def _open(self, request: Request, timeout: float) -> AbstractContextManager[httpx2.Response]:
         return self._http.stream(

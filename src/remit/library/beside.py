@@ -20,6 +20,8 @@ import anyio.to_thread
 import structlog
 from anyio.from_thread import BlockingPortal
 
+from remit.errors import UpstreamUnavailable
+
 log = structlog.get_logger(__name__)
 
 LAST_MOMENT: Final = 10.0
@@ -45,6 +47,11 @@ class Beside(Generic[T]):
         self._life: _Life[T] | None = None
         self._turn = threading.Lock()
 
+    @property
+    def is_open(self) -> bool:
+        """Whether it is open, or being opened."""
+        return self._life is not None
+
     async def use(self, function: Callable[[T], Awaitable[R]]) -> R:
         """Return what *function* makes of the resource, run where that lives.
 
@@ -52,6 +59,7 @@ class Beside(Generic[T]):
 
         Raises:
             Exception: What the function raises, or what opening did; that is tried anew then.
+            UpstreamUnavailable: It was closed meanwhile.
         """
         return await (await self.begin(function))
 
@@ -70,7 +78,7 @@ class Beside(Generic[T]):
                 if self._life is life:
                     self._life = None
             raise
-        return asyncio.wrap_future(portal.start_task_soon(function, resource))
+        return asyncio.wrap_future(portal.start_task_soon(life.run, function, resource))
 
     async def close(self) -> None:
         """Close the resource; calls under way end. Harmless when it is not open."""
@@ -99,6 +107,20 @@ class _Life(Generic[T]):
         self._over: anyio.Event | None = None
         self.opened = Future[tuple[BlockingPortal, T]]()
         self.closed = Future[None]()
+
+    async def run(self, function: Callable[[T], Awaitable[R]], resource: T) -> R:
+        """Return what *function* makes of the resource.
+
+        Raises:
+            UpstreamUnavailable: It is cancelled since this ends: to whoever waits for it, that
+                must not look like a cancellation of its own.
+        """
+        try:
+            return await function(resource)
+        except anyio.get_cancelled_exc_class():
+            if not self._ending.is_set():
+                raise
+            raise UpstreamUnavailable("closed while it was in use", sent=True) from None
 
     def start(self, name: str) -> threading.Thread:
         """Begin it, in a thread that does not keep the program from ending."""

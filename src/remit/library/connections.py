@@ -1,16 +1,15 @@
 """Servers connected and called through the engine, for whoever acts: a role, or the program."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, TypeVar
 
 from remit.errors import CallDenied, UpstreamUnavailable
 from remit.library.beside import Beside
-from remit.library.engine import Engine, Entry, Offered, open_engine
+from remit.library.engine import Document, Engine, Entry, Offered, open_engine
 from remit.settings import Settings
 
-PROGRAM: Final = "program"
-"""The role that the program itself acts in, where nobody declares one of that name."""
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,11 +40,12 @@ class EngineConnections:
     """Connects servers when they are asked for; every call is checked, limited and recorded.
 
     Args:
-        rules: Gives the document with roles and limits when the engine opens.
+        rules: Gives the document with roles and limits: the same object as long as they stay
+            what they are, since it is asked before each use.
         settings: Where record and counters are.
     """
 
-    def __init__(self, rules: Callable[[], Mapping[str, Any]], settings: Settings) -> None:
+    def __init__(self, rules: Callable[[], Document], settings: Settings) -> None:
         self._rules = rules
         self._engine = Beside(lambda: open_engine(settings, rules()), name="remit")
 
@@ -69,14 +69,13 @@ class EngineConnections:
             DeclarationError: The name cannot be one.
         """
         entry = {"command": command, "args": list(args), "env": dict(env or {})}
-        program = self._program
 
-        async def connect(engine: Engine) -> Mapping[str, str]:
+        async def connect(engine: Engine) -> tuple[str, Mapping[str, str]]:
             failures = await engine.connect({name: entry})
-            engine.open_to(program, name)
-            return failures
+            engine.open_to_program(name)
+            return engine.program, failures
 
-        failures = await self._engine.use(connect)
+        program, failures = await self._use(connect)
         if name in failures:
             raise UpstreamUnavailable(f"server {name!r} cannot be used: {failures[name]}")
         return ToolSession(server=name, role=program, connections=self)
@@ -90,7 +89,12 @@ class EngineConnections:
             PermissionError: It was not connected there, or there is no such tool.
             RemitError: As `AgentMCPService.execute_tool` says.
         """
-        return await self.call_as(self._program, server_name, tool_name, arguments or {})
+
+        async def program(engine: Engine) -> str:
+            return engine.program
+
+        role = await self._use(program)
+        return await self.call_as(role, server_name, tool_name, arguments or {})
 
     async def connect_for(self, role: str, entries: Mapping[str, Entry]) -> "Connected":
         """Start servers for *role*, all at once.
@@ -98,7 +102,7 @@ class EngineConnections:
         Raises:
             DeclarationError: An entry is wrong.
         """
-        failures = await self._engine.use(lambda engine: engine.connect(entries))
+        failures = await self._use(lambda engine: engine.connect(entries))
         sessions = {
             name: ToolSession(server=name, role=role, connections=self)
             for name in entries
@@ -121,7 +125,7 @@ class EngineConnections:
             RemitError: As `AgentMCPService.execute_tool` says.
         """
         try:
-            return await self._engine.use(
+            return await self._use(
                 lambda engine: engine.call(role, server, tool, arguments, member)
             )
         except CallDenied as denied:
@@ -133,7 +137,7 @@ class EngineConnections:
         async def listed(engine: Engine) -> list[dict[str, Any]]:
             return engine.tools(role, server)
 
-        return await self._engine.use(listed)
+        return await self._use(listed)
 
     async def offered(self, role: str) -> list[Offered]:
         """Return what *role* may call now, on all servers that are connected."""
@@ -141,19 +145,20 @@ class EngineConnections:
         async def looked(engine: Engine) -> list[Offered]:
             return engine.offered(role)
 
-        return await self._engine.use(looked)
+        return await self._use(looked)
 
     async def close(self) -> None:
         """End every server; the next call begins anew. Harmless when nothing is open."""
         await self._engine.close()
 
-    @property
-    def _program(self) -> str:
-        declared = self._rules().get("roles", {})
-        name = PROGRAM
-        while name in declared:  # that one is somebody else's, and must not grow
-            name += "+"
-        return name
+    async def _use(self, function: Callable[[Engine], Awaitable[R]]) -> R:
+        """Return what *function* makes of the engine, under the rules as of now."""
+
+        async def followed(engine: Engine) -> R:
+            engine.follow(self._rules())
+            return await function(engine)
+
+        return await self._engine.use(followed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

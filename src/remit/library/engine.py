@@ -10,18 +10,21 @@ from contextlib import asynccontextmanager
 from copy import deepcopy
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from remit.admin.declaration import parse_document
 from remit.app.gateway import Gateway, open_gateway
 from remit.calls.ids import new_id
-from remit.errors import BadCall
+from remit.errors import BadCall, DeclarationError
 from remit.library.log import log_through_logging
 from remit.model.calls import Call
 from remit.model.principals import Principal, PrincipalKind
 from remit.model.tools import ToolId
 from remit.policy.engine import decide
 from remit.settings import Settings
+
+PROGRAM: Final = "program"
+"""The role that the program itself acts in, where nobody declares one of that name."""
 
 Document = Mapping[str, Any]
 """What `remit.yaml` states, as plain data."""
@@ -54,8 +57,8 @@ class Engine:
     processes run only for those that were asked for.
     """
 
-    def __init__(self, gateway: Gateway, document: Document) -> None:
-        """Put the rules of *document* in force.
+    def __init__(self, gateway: Gateway, rules: Document) -> None:
+        """Put *rules* in force.
 
         Raises:
             DeclarationError: They are wrong.
@@ -63,8 +66,34 @@ class Engine:
         self._home = gateway.home
         self._wanted: set[str] = set()
         self._principals: dict[str, Principal] = {}
-        self._document: dict[str, Any] = {}
-        self._put(deepcopy(dict(document)))
+        self._added: dict[str, dict[str, Any]] = {}
+        self._opened: tuple[str, ...] = ()
+        self._rules = rules
+        self._put(rules)
+
+    @property
+    def program(self) -> str:
+        """The role that the program itself acts in: one that nobody declares."""
+        name = PROGRAM
+        while name in self._rules.get("roles", {}):  # that one is somebody else's
+            name += "+"
+        return name
+
+    def follow(self, rules: Document) -> None:
+        """Put other rules in force, unless they are the same object; what was added stays.
+
+        Servers that are gone end, and those that are reached in another way begin anew.
+
+        Raises:
+            DeclarationError: They are wrong; then nothing changes.
+        """
+        if rules is not self._rules:
+            before, self._rules = self._rules, rules
+            try:
+                self._put(rules)
+            except DeclarationError:
+                self._rules = before
+                raise
 
     async def connect(self, entries: Mapping[str, Entry]) -> Mapping[str, str]:
         """Declare servers, unless they are already, and wait for the first attempt at each.
@@ -76,20 +105,24 @@ class Engine:
         Raises:
             DeclarationError: An entry is wrong; then nothing changes.
         """
-        servers = cast("dict[str, Any]", self._document.get("mcp_servers", {}))
-        if any(servers.get(name) != entry for name, entry in entries.items()):
-            wanted = {name: deepcopy(dict(entry)) for name, entry in entries.items()}
-            self._put({**self._document, "mcp_servers": {**servers, **wanted}})
+        declared = {**self._rules.get("mcp_servers", {}), **self._added}
+        new = {name: entry for name, entry in entries.items() if declared.get(name) != entry}
+        if new:
+            before = self._added
+            self._added = before | {name: deepcopy(dict(entry)) for name, entry in new.items()}
+            try:
+                self._put(self._rules)
+            except DeclarationError:
+                self._added = before
+                raise
         self._start(entries)
         return {name: why for name in entries if (why := await self._why_not(name))}
 
-    def open_to(self, role: str, server: str) -> None:
-        """Let *role*, which the program itself acts in, use every tool of *server*."""
-        roles = cast("dict[str, Any]", self._document.get("roles", {}))
-        allowed = cast("list[str]", roles.get(role, {}).get("allow", []))
-        if f"{server}/*" not in allowed:
-            grown = {"allow": [*allowed, f"{server}/*"]}
-            self._put({**self._document, "roles": {**roles, role: grown}})
+    def open_to_program(self, server: str) -> None:
+        """Let the program itself use every tool of *server*."""
+        if server not in self._opened:
+            self._opened = (*self._opened, server)
+            self._put(self._rules)
 
     async def call(
         self,
@@ -150,10 +183,15 @@ class Engine:
         if upstream is not None:
             await upstream.settled.wait()
 
-    def _put(self, document: dict[str, Any]) -> None:
+    def _put(self, rules: Document) -> None:
+        document = deepcopy(dict(rules))
+        if self._added:
+            document["mcp_servers"] = {**document.get("mcp_servers", {}), **self._added}
+        if self._opened:
+            allowed = {"allow": [f"{server}/*" for server in self._opened]}
+            document["roles"] = {**document.get("roles", {}), self.program: allowed}
         declaration = parse_document(document).declaration
         self._home.policy.swap(declaration, revision=self._home.policy.revision)
-        self._document = document
         self._start(())
 
     def _start(self, names: Iterable[str]) -> None:

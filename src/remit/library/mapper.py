@@ -2,13 +2,19 @@
 
 import os
 import sys
+from collections.abc import Mapping
 from copy import deepcopy
 from pathlib import Path
 from typing import Any, Final, cast
 
+import structlog
+
 from remit.admin.declaration import Loaded, load_declaration, parse_document
 from remit.admin.default_roles import default_document
+from remit.errors import DeclarationError
 from remit.model.roles import Role
+
+log = structlog.get_logger(__name__)
 
 BUNDLED_ENVIRONMENT: Final = {
     "git": (),
@@ -16,6 +22,9 @@ BUNDLED_ENVIRONMENT: Final = {
     "jira": ("JIRA_URL", "JIRA_USERNAME", "JIRA_API_TOKEN"),
 }
 """The bundled servers that the nine roles name, each with the variables it needs (S0.13)."""
+
+ALIASES: Final = {"tester": "qa_tester"}
+"""What squads call a role that the mapping has under another name (S0.33)."""
 
 
 class MCPToolMapper:
@@ -28,7 +37,7 @@ class MCPToolMapper:
     """
 
     def __init__(self, config_path: str | Path | None = None) -> None:
-        """Read a mapping, once.
+        """Read a mapping, once; `refresh` reads it again.
 
         Args:
             config_path: YAML or JSON, as `docs/configuration.md` says; else the file that the
@@ -40,6 +49,7 @@ class MCPToolMapper:
         """
         named = config_path or os.environ.get("MCP_CONFIG_PATH")
         self.config_path = Path(named) if named else None
+        self._stamp = _stamp_of(self.config_path)
         self._loaded = (
             _shipped() if self.config_path is None else load_declaration(self.config_path)
         )
@@ -47,7 +57,36 @@ class MCPToolMapper:
     @property
     def config(self) -> dict[str, Any]:
         """The mapping as plain data, `${NAME}` unexpanded."""
-        return deepcopy(dict(self._loaded.declaration.document))
+        return deepcopy(dict(self.document))
+
+    @property
+    def document(self) -> Mapping[str, Any]:
+        """The same, not to be changed: one object as long as the mapping stays what it is."""
+        return self._loaded.declaration.document
+
+    def refresh(self) -> None:
+        """Read the file again if it changed; one that cannot be used is logged and changes nothing.
+
+        `AgentMCPService` does this before whatever it is asked.
+        """
+        stamp = _stamp_of(self.config_path)
+        if self.config_path is None or stamp == self._stamp:
+            return
+        self._stamp = stamp  # taken before reading, so that a change meanwhile is read next time
+        try:
+            self._loaded = load_declaration(self.config_path)
+        except DeclarationError as error:
+            log.warning("a changed mapping cannot be used and changes nothing", problem=str(error))
+
+    def name_of(self, role: str) -> str:
+        """Return the name under which the mapping has *role*: `tester` is its `qa_tester`.
+
+        A role that is declared under the name given is that one; an unknown one stays as it is.
+        """
+        declared, alias = self._loaded.declaration.roles, ALIASES.get(role)
+        if alias is None or role in declared or alias not in declared:
+            return role
+        return alias
 
     def get_servers_for_role(self, role: str) -> list[str]:
         """Return the servers of *role* in the order of the mapping; none for an unknown role."""
@@ -63,8 +102,7 @@ class MCPToolMapper:
 
     def get_server_config(self, server: str) -> dict[str, Any]:
         """Return how *server* is reached, as the mapping has it; `{}` for an unknown one."""
-        document = self._loaded.declaration.document
-        servers = cast("dict[str, dict[str, Any]]", document.get("mcp_servers", {}))
+        servers = cast("dict[str, dict[str, Any]]", self.document.get("mcp_servers", {}))
         return deepcopy(servers.get(server, {}))
 
     def get_all_tools_for_role(self, role: str) -> dict[str, list[str]]:
@@ -72,7 +110,16 @@ class MCPToolMapper:
         return {server: list(names) for server, names in self._role(role).tools.items()}
 
     def _role(self, name: str) -> Role:
-        return self._loaded.declaration.roles.get(name) or Role(name=name)
+        return self._loaded.declaration.roles.get(self.name_of(name)) or Role(name=name)
+
+
+def _stamp_of(path: Path | None) -> tuple[int, int, int] | None:
+    """Return what differs when a file was written or replaced; None where there is none."""
+    try:
+        found = None if path is None else path.stat()
+    except OSError:
+        return None
+    return None if found is None else (found.st_mtime_ns, found.st_size, found.st_ino)
 
 
 def _shipped() -> Loaded:

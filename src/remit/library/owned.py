@@ -1,34 +1,33 @@
-"""Work that goes on between two calls of an object's methods, and belongs to that object.
+"""Work that goes on until it is ended, in a task of a group that lives longer."""
 
-`start()` and `stop()` of a connection are called by whichever tasks its user has, while the
-connection's scopes must be entered and left by one and the same task.
-"""
-
-import asyncio
 from collections.abc import Awaitable, Callable
 
 import anyio
+from anyio.abc import TaskGroup
 
 
 class Owned:
     """One task, from its making until `end`, or until its work is done.
 
     Args:
+        tasks: Owns it, on the loop where it is made and ended.
         work: What it does; it answers for its own errors.
     """
 
-    def __init__(self, work: Callable[[], Awaitable[None]]) -> None:
+    def __init__(self, tasks: TaskGroup, work: Callable[[], Awaitable[None]]) -> None:
         self._scope = anyio.CancelScope()
-        # No task group can be open from one call of a method to another one in a different task;
-        # the owner is the object that holds this, and `end` waits.
-        self._task = asyncio.get_running_loop().create_task(self._run(work))
+        self._over = anyio.Event()
+        tasks.start_soon(self._run, work)
 
     async def end(self) -> None:
         """Cancel the work and wait until it has cleaned up; cannot be cancelled itself."""
         self._scope.cancel()
         with anyio.CancelScope(shield=True):
-            await asyncio.wait([self._task])
+            await self._over.wait()
 
     async def _run(self, work: Callable[[], Awaitable[None]]) -> None:
-        with self._scope:
-            await work()
+        try:
+            with self._scope:
+                await work()
+        finally:
+            self._over.set()

@@ -7,7 +7,8 @@ from typing import Any, Protocol, Self, cast
 
 import structlog
 
-from remit.library.connections import PROGRAM, EngineConnections
+from remit.library.connections import EngineConnections
+from remit.library.engine import PROGRAM
 from remit.library.server_entries import usable_entry
 from remit.library.server_policy import allowed_servers
 from remit.library.server_tools import ServerTool, langchain_tools

@@ -7,29 +7,44 @@ from uuid import UUID
 
 import structlog
 
-from remit.library.connections import EngineConnections, refusal
+from remit.library.brought import Brought, Connections
+from remit.library.connections import Connected, EngineConnections
+from remit.library.engine import Entry
 from remit.library.mapper import MCPToolMapper
 from remit.settings import Settings
 
 log = structlog.get_logger(__name__)
 
 
-class Connections(Protocol):
-    """What a program may bring to connect and call servers through.
+class RoleConnections(Protocol):
+    """Connects servers for a role and calls their tools as it: `EngineConnections`, `Brought`."""
 
-    `EngineConnections` is called by the same names; a call through anything else has no record.
-    """
+    async def connect_for(self, role: str, entries: Mapping[str, Entry]) -> Connected:
+        """Start servers for *role*.
 
-    async def connect_server(
-        self, name: str, command: str, args: list[str], env: dict[str, str]
-    ) -> object:
-        """Start a server under a name and return its session."""
+        Raises:
+            DeclarationError: An entry is wrong.
+        """
         ...
 
-    async def call_tool(
-        self, server_name: str, tool_name: str, arguments: Mapping[str, Any]
+    async def call_as(
+        self,
+        role: str,
+        server: str,
+        tool: str,
+        arguments: Mapping[str, Any],
+        member: str | None = None,
     ) -> object:
-        """Call a tool of a connected server and return its result."""
+        """Call a tool as *role*.
+
+        Raises:
+            PermissionError: The role may not, or there is no such tool.
+            RemitError: As `AgentMCPService.execute_tool` says.
+        """
+        ...
+
+    async def close(self) -> None:
+        """End what was started here."""
         ...
 
 
@@ -61,11 +76,15 @@ class AgentMCPService:
                 of this folder have it.
         """
         self.mapper = MCPToolMapper() if mapper is None else mapper
+        self.failures: dict[str, str] = {}
         if mcp_manager is None:
             where = Settings.read(self.mapper.config_path) if settings is None else settings
-            mcp_manager = EngineConnections(lambda: self.mapper.config, where)
-        self.mcp_manager = mcp_manager
-        self.failures: dict[str, str] = {}
+            engine = EngineConnections(self._rules, where)
+            self.mcp_manager: Connections = engine
+            self._connections: RoleConnections = engine
+        else:
+            self.mcp_manager = mcp_manager
+            self._connections = Brought(mcp_manager, self.mapper.can_use_tool)
 
     async def __aenter__(self) -> Self:
         """Give itself."""
@@ -88,30 +107,18 @@ class AgentMCPService:
         Raises:
             DeclarationError: The mapping's entry of a server is wrong.
         """
+        self.mapper.refresh()
         names = self.mapper.get_servers_for_role(role)
         entries = {name: self.mapper.get_server_config(name) for name in names}
         declared = {name: entry for name, entry in entries.items() if entry}
         for name in entries.keys() - declared.keys():
             self._note(name, "the mapping does not say how it is reached")
-        if isinstance(self.mcp_manager, EngineConnections):
-            connected = await self.mcp_manager.connect_for(role, declared)
-            for name in connected.sessions:
-                self.failures.pop(name, None)
-            for name, why in connected.failures.items():
-                self._note(name, why)
-            return dict(connected.sessions)
-        sessions: dict[str, Any] = {}
-        for name, entry in declared.items():
-            if "command" not in entry:
-                self._note(name, "has no command, and these connections start nothing else")
-                continue
-            sessions[name] = await self.mcp_manager.connect_server(
-                name=name,
-                command=entry["command"],
-                args=entry.get("args", []),
-                env=entry.get("env", {}),
-            )
-        return sessions
+        connected = await self._connections.connect_for(self.mapper.name_of(role), declared)
+        for name in connected.sessions:
+            self.failures.pop(name, None)
+        for name, why in connected.failures.items():
+            self._note(name, why)
+        return dict(connected.sessions)
 
     async def execute_tool(
         self,
@@ -142,23 +149,23 @@ class AgentMCPService:
             ValueError: *squad_member_id* is no UUID.
         """
         member = None if squad_member_id is None else str(UUID(str(squad_member_id)))
-        if isinstance(self.mcp_manager, EngineConnections):
-            # The pipeline decides, by the same document: so a refusal is recorded too (S0.23).
-            return await self.mcp_manager.call_as(role, server, tool, arguments, member)
-        if not self.mapper.can_use_tool(role, server, tool):
-            raise PermissionError(refusal(role, tool, server))
-        return await self.mcp_manager.call_tool(
-            server_name=server, tool_name=tool, arguments=arguments
-        )
+        self.mapper.refresh()
+        # The engine decides by the same document, so that a refusal is recorded, too (S0.23).
+        acting = self.mapper.name_of(role)
+        return await self._connections.call_as(acting, server, tool, arguments, member)
 
     def get_available_tools(self, role: str) -> dict[str, list[str]]:
         """Return the tools of *role* by server, as the mapping grants them."""
+        self.mapper.refresh()
         return self.mapper.get_all_tools_for_role(role)
 
     async def close(self) -> None:
         """End every server that was started here. Harmless when none was."""
-        if isinstance(self.mcp_manager, EngineConnections):
-            await self.mcp_manager.close()
+        await self._connections.close()
+
+    def _rules(self) -> Mapping[str, Any]:
+        self.mapper.refresh()
+        return self.mapper.document
 
     def _note(self, server: str, why: str) -> None:
         self.failures[server] = why

@@ -46,6 +46,7 @@ LONGEST_TRANSACTION: Final = 60.0
 
 _BETWEEN_ATTEMPTS: Final = 0.05
 _PAGE: Final = 16 * 1024  # bytes; the record's rows come by the hundred, a tenth cheaper than in 4
+_CACHE: Final = 1024  # KiB a connection; all of the default's two would be used for ever
 _STEPS_BETWEEN_LOOKS: Final = 100_000  # of SQLite's machine: about a millisecond
 _DRIVERS: Final = {
     "sqlite": "sqlite+aiosqlite",
@@ -205,6 +206,7 @@ def _engine(url: URL, patience: float) -> AsyncEngine:
             url,
             hide_parameters=True,
             pool_timeout=patience,
+            pool_use_lifo=True,  # what the connection used last has read is in its cache
             connect_args={"timeout": patience, "isolation_level": None},
         )
         event.listen(engine.sync_engine, "connect", _set_up_sqlite)
@@ -248,6 +250,7 @@ class _Deadline:
 def _set_up_sqlite(connection: AsyncAdapt_dbapi_connection, entry: ConnectionPoolEntry) -> None:
     cursor = connection.cursor()
     cursor.execute(f"PRAGMA page_size={_PAGE}")  # of a new file; it stays for ever
+    cursor.execute(f"PRAGMA cache_size=-{_CACHE}")
     cursor.execute("PRAGMA journal_mode=WAL")
     cursor.execute("PRAGMA foreign_keys=ON")
     cursor.close()

@@ -174,8 +174,18 @@ class Running:
         return made.text
 
 
+def free_port() -> int:
+    """Return a port of loopback that nobody listens on."""
+    with bind("127.0.0.1", 0) as probe:
+        return int(probe.getsockname()[1])
+
+
 def start_gateway(
-    folder: Path, config: Path, environ: Mapping[str, str] | None = None, *options: str
+    folder: Path,
+    config: Path,
+    environ: Mapping[str, str] | None = None,
+    *options: str,
+    port: int = 0,
 ) -> Running:
     """Start a gateway in *folder* and return when it answers.
 
@@ -184,9 +194,9 @@ def start_gateway(
         config: Its declaration.
         environ: More environment.
         options: More of its command line, such as `("--workers", "2")`.
+        port: Where it listens; 0 for any that is free.
     """
-    with bind("127.0.0.1", 0) as probe:
-        port = probe.getsockname()[1]
+    port = port or free_port()
     log = folder / "gateway.log"
     with log.open("ab") as sink:
         process = subprocess.Popen(

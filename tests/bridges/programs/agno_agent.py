@@ -9,7 +9,18 @@ from typing import Any
 from agno.agent import Agent
 from agno.models.base import Model
 from agno.models.response import ModelResponse
-from inside import GIVEN, WAYS, Step, change, happen, is_cut_short, report, toolset, working_day
+from inside import (
+    GIVEN,
+    WAYS,
+    Step,
+    change,
+    happen,
+    is_cut_short,
+    one_tool,
+    report,
+    toolset,
+    working_day,
+)
 
 from remit.bridges.agno import RemitToolkit
 from remit.bridges.toolset import Toolset
@@ -121,6 +132,11 @@ async def broken() -> dict[str, Any]:
     return told
 
 
+def left_out() -> dict[str, str]:
+    toolkit = RemitToolkit(one_tool("odd", "_agno_agent", "of"))
+    return dict(toolkit.left_out) if toolkit.get_functions() == {} else {}
+
+
 async def published() -> dict[str, Any]:
     """Call every tool that is published, all in one turn."""
     async with toolset("reader", "local") as tools:
@@ -139,6 +155,7 @@ def main() -> None:
         way: asyncio.run(day(way, times)) for times, way in enumerate(WAYS, start=1)
     }
     told["without await"] = {way: without_await(way) for way in WAYS}
+    told["left out"] = left_out()
     told["broken"] = asyncio.run(broken())
     report(told)
 

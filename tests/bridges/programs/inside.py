@@ -9,9 +9,10 @@ import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Collection, Coroutine
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from remit.bridges.toolset import Toolset
+from remit.client.tools import ToolDefinition
 
 GIVEN: dict[str, Any] = json.loads(
     os.environ.get("GIVEN") or Path(os.environ["GIVEN_FILE"]).read_text()
@@ -80,6 +81,22 @@ async def is_cut_short(run: Coroutine[Any, Any, Any], tool: str, times: int = 1)
         await until_ran(tool, times)
         task.cancel()
     return task.cancelled()
+
+
+class _OneTool:
+    caller = "somebody"
+
+    def __init__(self, name: str, *arguments: str) -> None:
+        properties = {argument: {"type": "string"} for argument in arguments}
+        self._tool = ToolDefinition(name=name, input_schema={"properties": properties})
+
+    async def tools(self) -> tuple[ToolDefinition, ...]:
+        return (self._tool,)
+
+
+def one_tool(name: str, *arguments: str) -> Toolset:
+    """Return a toolset with a single tool, which nobody calls."""
+    return Toolset(cast("Any", _OneTool(name, *arguments)))
 
 
 def report(value: Any) -> None:

@@ -6,11 +6,23 @@ from collections.abc import Callable
 from typing import Any
 
 from deepagents import create_deep_agent
-from inside import GIVEN, WAYS, Step, change, happen, is_cut_short, report, toolset, working_day
+from inside import (
+    GIVEN,
+    WAYS,
+    Step,
+    change,
+    happen,
+    is_cut_short,
+    one_tool,
+    report,
+    toolset,
+    working_day,
+)
 from langchain.agents import create_agent
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.tools import tool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import Field
 
@@ -132,6 +144,20 @@ async def by_themselves(way: str) -> Any:
         return await made["desk__read"].ainvoke({"of": "hand"})
 
 
+@tool
+def ask(what: str) -> str:
+    """Ask the program itself."""
+    return f"the program's own {what}"
+
+
+async def of_the_same_name() -> list[Any]:
+    """Return what an agent leaves out, and what its own tool of that name answers."""
+    middleware = RemitMiddleware(one_tool("ask"))
+    model = Scripted(steps=[("ask", {"what": "answer"})])
+    end = await create_agent(model, [ask], middleware=[middleware]).ainvoke(TASK)
+    return [middleware.left_out, heard_of(end)]
+
+
 async def broken() -> dict[str, Any]:
     wrong = {
         "remote": Toolset.remote(GIVEN["url"], key="rmt_wrong"),
@@ -162,11 +188,12 @@ def main() -> None:
         report(asyncio.run(published()))
         return
     told: dict[str, Any] = {}
-    days = [(name, way) for name in MAKERS for way in WAYS]
+    days = [*(("langchain", way) for way in WAYS), ("deepagents", "remote")]
     for times, (name, way) in enumerate(days, start=1):
         told[f"{name} {way}"] = asyncio.run(day(MAKERS[name], way, times))
     told["without await"] = {way: without_await(way) for way in WAYS}
     told["by themselves"] = {way: asyncio.run(by_themselves(way)) for way in WAYS}
+    told["same name"] = asyncio.run(of_the_same_name())
     told["broken"] = asyncio.run(broken())
     report(told)
 
