@@ -148,6 +148,16 @@ def test_a_result_type_deeper_down_is_not_mistaken_for_the_results_own() -> None
     assert fitted(result, modern=False) is result
 
 
+def test_a_result_that_ends_as_those_of_most_servers_do_is_left_as_it_is() -> None:
+    whole = b'{"content":[],"resultType":"complete"}'
+    deeper = b'{"content":[],"structuredContent":{"a":1,"resultType":"complete"}}'
+    quoted = rb'{"content":[],"structuredContent":{"a":",\"resultType\":\"complete\"}"}}'
+
+    assert fitted(whole, modern=True) is whole
+    assert fitted(deeper, modern=True) == b'{"resultType":"complete",' + deeper[1:]
+    assert fitted(quoted, modern=True) == b'{"resultType":"complete",' + quoted[1:]
+
+
 def test_a_server_that_is_only_spoken_of_stays_in_an_older_callers_meta() -> None:
     result = b'{"_meta":{"seen":["io.modelcontextprotocol/serverInfo"]},"content":[]}'
 

@@ -95,11 +95,13 @@ class RemitServer:
 
     async def _look(self, happened: Any, *_: Any) -> dict[str, Any]:
         client, before = self._client, self._listed
+        # Whoever is switched off loses the calls under way; the last of them looks again.
+        if self._under_way:
+            return {}
         try:
             now = await self._toolset.tools()
         except RemitError as error:  # else Claude Code goes on without its tools, and says nothing
             return {"continue_": False, "stopReason": f"no tools of remit: {error}"}
-        # Whoever is switched off loses the calls under way; the last of them looks again.
         if client is None or now == before or self._under_way:
             return {}
         await client.toggle_mcp_server(self._name, enabled=False)

@@ -39,23 +39,15 @@ class OwnAllowances:
 
     async def take(self, wanted: Sequence[Allowance]) -> Shortage | None:
         """Count one call against each of *wanted*, or against none of them."""
-        shortage = self._shortage(wanted)
+        now = self._now()
+        shortage = self._shortage(wanted, now)
         if shortage is None:
-            self.note(wanted)
+            self._count(wanted, now)
         return shortage
 
     def note(self, wanted: Sequence[Allowance]) -> None:
         """Count a call against each of *wanted* that was let through elsewhere."""
-        now = self._now()
-        for allowance in wanted:
-            _, uses = self._uses.get(allowance.key) or (None, deque[float]())
-            uses.append(now)
-            over = now - allowance.seconds
-            while len(uses) > allowance.calls or uses[0] <= over:
-                uses.popleft()
-            self._uses[allowance.key] = (allowance, uses)
-        if len(self._uses) >= self._sweep_at:
-            self._sweep(now)
+        self._count(wanted, self._now())
 
     def __len__(self) -> int:
         """Return how many keys it has in mind."""
@@ -70,8 +62,20 @@ class OwnAllowances:
             else:  # the only one, or so long ago that nobody needs it any more
                 self._uses.pop(allowance.key, None)
 
-    def _shortage(self, wanted: Sequence[Allowance]) -> Shortage | None:
-        now, worst = self._now(), None
+    def _count(self, wanted: Sequence[Allowance], now: float) -> None:
+        for allowance in wanted:
+            known, uses = self._uses.get(allowance.key) or (None, deque[float]())
+            uses.append(now)
+            over = now - allowance.seconds
+            while len(uses) > allowance.calls or uses[0] <= over:
+                uses.popleft()
+            if known is not allowance:
+                self._uses[allowance.key] = (allowance, uses)
+        if len(self._uses) >= self._sweep_at:
+            self._sweep(now)
+
+    def _shortage(self, wanted: Sequence[Allowance], now: float) -> Shortage | None:
+        worst = None
         for at, allowance in enumerate(wanted):
             _, uses = self._uses.get(allowance.key, (None, ()))
             if len(uses) >= allowance.calls:

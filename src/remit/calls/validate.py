@@ -200,7 +200,7 @@ def _decode(arguments: bytes) -> dict[str, Any]:
     return decoded
 
 
-def _refuse_repeats(arguments: bytes, decoded: object) -> None:
+def _refuse_repeats(arguments: bytes, decoded: dict[str, Any]) -> None:
     """Refuse a member that stands twice: we would check the last, and a server may take the first.
 
     Raises:
@@ -208,7 +208,8 @@ def _refuse_repeats(arguments: bytes, decoded: object) -> None:
     """
     # Every member has its colon. Where there are no more of them than members were read, none was
     # lost; else a text may hold some, and only reading again tells.
-    if arguments.count(b":") != _count_members(decoded):
+    colons = arguments.count(b":")
+    if colons != len(decoded) and colons != _count_members(decoded):
         _decode_strictly(arguments)
 
 

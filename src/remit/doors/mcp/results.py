@@ -10,6 +10,9 @@ COMPLETE: Final = b'"complete"'
 PRIVATE: Final = b'"private"'
 
 _MODERN_MEMBERS: Final = frozenset({"resultType", "ttlMs", "cacheScope"})
+_COMPLETED: Final = b',"resultType":"complete"}'
+"""How most results of modern servers end: no text and nothing deeper can end like this."""
+
 _SERVER_INFO: Final = SERVER_INFO_META_KEY.encode()
 _TELLTALES: Final = (
     *(f'"{name}"'.encode() for name in sorted(_MODERN_MEMBERS)),
@@ -39,6 +42,8 @@ def fitted(result: bytes, *, modern: bool, cacheable: bool = False) -> bytes:
 
 
 def _for_modern(result: bytes) -> bytes:
+    if result.endswith(_COMPLETED):
+        return result
     if b'"resultType"' in result and "resultType" in _parts(result):
         return result
     start = result.index(b"{") + 1
