@@ -5,7 +5,6 @@ from typing import cast
 
 import jsonschema_rs
 
-from remit.errors import BadCall
 from remit.servers.errors import ToolError
 
 _LONGEST_MESSAGE = 300
@@ -42,7 +41,7 @@ class ArgumentCheck:
             raise ToolError(
                 f"bad arguments for {self._tool}: {'; '.join(problems)}; correct them and call"
                 " again",
-                code=BadCall.code,
+                code="INVALID_INPUT",
             )
         return Arguments(values)
 
