@@ -4,7 +4,8 @@
     ├── Refused                 the caller may not
     │   ├── Unauthenticated     no credential, or one that does not hold
     │   ├── InsufficientScope   a token that holds, without a scope that its issuer must give
-    │   └── CallDenied          policy said no, or there is no such tool: told apart only inside
+    │   ├── CallDenied          policy said no, or there is no such tool: told apart only inside
+    │   └── NotYours            it is another agent's: mail, task or epic
     ├── BadCall                 the caller may, but these arguments do not fit
     │   ├── UnknownToolGroup        no such group of tools of the `data` server (S2.15)
     │   └── InvalidToolName         no name of a tool of the bridge (a `ValueError`, S1.22)
@@ -18,6 +19,8 @@
     ├── AuditUnavailable        a call cannot be recorded, so it is not made
     ├── DeclarationError        a configuration file is wrong: file, line, field, remedy
     ├── NotFound                what was asked for by name does not exist
+    │   └── AgentNotFound           no agent of that id is registered
+    ├── InvalidAgentState       an agent is not in a position to do this, or to have it done
     ├── Conflict                what was to be made exists already, or changed meanwhile
     │   ├── Outdated                it was changed by somebody else since the caller looked
     │   └── KeyNotRecoverable       a key is shown when it is made, and never again (R33)
@@ -73,17 +76,30 @@ class CallDenied(Refused):
         layer: The layer that denied (words of the contract), or empty.
         rule: The rule that denied, or empty.
         reason: One line for administrators, and for callers whose role explains denials.
+        is_of_agent: Whether it is the agent that the caller acts for who may not (R9).
     """
 
     def __init__(
-        self, reason: str, *, tool: str, server: str = "", layer: str = "", rule: str = ""
+        self,
+        reason: str,
+        *,
+        tool: str,
+        server: str = "",
+        layer: str = "",
+        rule: str = "",
+        is_of_agent: bool = False,
     ) -> None:
         super().__init__(reason)
+        self.is_of_agent = is_of_agent
         self.server = server
         self.tool = tool
         self.layer = layer
         self.rule = rule
         self.reason = reason
+
+
+class NotYours(Refused):
+    """The caller may do such things, but this one is another agent's (R9: layer F)."""
 
 
 class BadCall(RemitError):
@@ -133,9 +149,11 @@ class UpstreamError(RemitError):
             unknown (R23).
         transient: Whether the same request may succeed soon.
         retry_after: Seconds that the server asks to wait before the next attempt, or None.
+        attempts: How often the request was made, where it was made at all.
     """
 
     code = "UPSTREAM_UNAVAILABLE"
+    attempts: int = 1
 
     def __init__(
         self,
@@ -220,6 +238,18 @@ class NotFound(RemitError):
     """What was asked for by name does not exist."""
 
     code = "RESOURCE_NOT_FOUND"
+
+
+class AgentNotFound(NotFound):
+    """No agent of that id is registered; said only to who may act for any (R26)."""
+
+    code = "AGENT_NOT_FOUND"
+
+
+class InvalidAgentState(RemitError):
+    """An agent is not in a position to do this, or to have it done (S3.18, S3.19)."""
+
+    code = "INVALID_AGENT_STATE"
 
 
 class Conflict(RemitError):

@@ -1,5 +1,6 @@
 """Process settings: where we listen, which files, which database (R18)."""
 
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ from remit.model.principals import DEFAULT_TENANT
 DEFAULT_CONFIG = "remit.yaml"
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 8400
+DEFAULT_SILENCE = 420.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +24,10 @@ class Settings:
         master_key: As `REMIT_MASTER_KEY` gives it, or empty.
         tenant: Name or UUID of the tenant that a command is about (`--tenant`).
         shared_url: As `REMIT_SHARED_URL` gives it, or None where the database is what is shared.
+        events_urls: Who is told of the crew's events, as `REMIT_EVENTS_URL` gives them.
+        events_secret: Signs those that go over HTTP (`REMIT_EVENTS_SECRET`).
+        agent_silence: Seconds after which an agent is unhealthy (`REMIT_AGENT_SILENCE`, S3.38).
+        events_private: Whether such a URL may lead to a private address (`REMIT_EVENTS_PRIVATE`).
     """
 
     config: Path
@@ -29,6 +35,10 @@ class Settings:
     tenant: str = DEFAULT_TENANT
     shared_url: str | None = field(default=None, repr=False)
     master_key: str = field(default="", repr=False)
+    events_urls: tuple[str, ...] = field(default=(), repr=False)
+    events_secret: str = field(default="", repr=False)
+    events_private: bool = False
+    agent_silence: float = DEFAULT_SILENCE
 
     @property
     def state(self) -> Path:
@@ -55,4 +65,17 @@ class Settings:
             tenant=DEFAULT_TENANT if tenant is None else tenant,
             shared_url=environ.get("REMIT_SHARED_URL") or None,
             master_key=environ.get("REMIT_MASTER_KEY", ""),
+            events_urls=tuple(environ.get("REMIT_EVENTS_URL", "").split()),
+            events_secret=environ.get("REMIT_EVENTS_SECRET", ""),
+            agent_silence=_seconds(environ.get("REMIT_AGENT_SILENCE", "")),
+            events_private=environ.get("REMIT_EVENTS_PRIVATE", "") == "true",
         )
+
+
+def _seconds(text: str) -> float:
+    """Return what `REMIT_AGENT_SILENCE` says; the default for what is no number above zero."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        return DEFAULT_SILENCE
+    return seconds if 0 < seconds < math.inf else DEFAULT_SILENCE

@@ -79,18 +79,13 @@ def test_every_section_of_a_later_release_is_known_and_said_not_to_act_yet() -> 
     assert [w.code for w in loaded.warnings] == ["not-enforced-yet"] * len(sections)
 
 
-def test_keys_of_a_server_that_do_not_act_yet_are_said_so() -> None:
+def test_every_key_of_a_tool_acts() -> None:
     entry = {
         "command": "c",
         "tools": {"t": {"retry": "safe", "critical": True, "timeout": 3}},
     }
 
-    loaded = parse_document({"mcp_servers": {"s": entry}})
-
-    assert {w.code for w in loaded.warnings} == {"not-enforced-yet"}
-    assert {w.message.split("'")[1] for w in loaded.warnings} == {
-        "mcp_servers.s.tools.t.critical",
-    }
+    assert parse_document({"mcp_servers": {"s": entry}}).warnings == ()
 
 
 def test_a_legacy_switch_of_a_tool_group_is_ignored_and_that_of_a_server_counts() -> None:

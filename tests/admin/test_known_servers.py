@@ -14,6 +14,7 @@ from remit.admin.known_servers import (
 )
 from remit.admin.launches import Launch, Named, read_launch
 from remit.model.servers import ServerConfig, Transport
+from remit.policy.agent_types import CREW_TOOLS
 
 GIT = Named("python", "mcp-server-git")
 FILES = Named("npm", "@modelcontextprotocol/server-filesystem")
@@ -167,7 +168,7 @@ def test_names_that_the_declaration_gives_to_known_tools_are_offered_as_well() -
     [
         ServerConfig(name="s", command="uvx", args=("unheard-of",)),
         ServerConfig(name="s", transport=Transport.HTTP, url="https://a.test/mcp-server-git"),
-        ServerConfig(name="s", transport=Transport.BUILTIN, builtin="mail"),
+        ServerConfig(name="s", transport=Transport.BUILTIN, builtin="data"),
         ServerConfig(name="s", command="npx", args=("-y", "mcp-server-git")),
     ],
 )
@@ -210,6 +211,6 @@ def test_other_packages_and_those_that_are_allowed_are_not_reported(server: Serv
 
 
 def test_the_bundled_servers_are_known_those_to_come_too() -> None:
-    assert {"git", "github", "jira"} == known_builtins()
-    assert {"mail", "data"} <= later_builtins()
+    assert {"git", "github", "jira", *CREW_TOOLS} == known_builtins()
+    assert {"data"} == later_builtins()
     assert not known_builtins() & later_builtins()

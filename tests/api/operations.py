@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
-from tests.api.worlds import AGENT, ROLE, Api
+from tests.api.worlds import AGENT, QUESTION, ROLE, Api
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,6 +129,11 @@ EXAMPLES: Mapping[str, Callable[[Api], Example]] = {
     "declaration.export": plain("/declaration"),
     "declaration.apply": the_same_declaration,
     "revisions.rollback": plain("/revisions/1/rollback", dry_run="true"),
+    "inbox.list": plain("/inbox", all="true"),
+    "inbox.read": lambda _: Example(path=f"/inbox/{QUESTION}/read"),
+    "inbox.reply": lambda _: Example(
+        path=f"/inbox/{QUESTION}/reply", body={"body": "Take 8400."}, status=201
+    ),
     "users.list": plain("/users"),
     "users.get": plain("/users/ann"),
     "users.disable": lambda _: Example(path=f"/users/{uuid4()}/disable"),
@@ -158,6 +163,7 @@ EXAMPLES: Mapping[str, Callable[[Api], Example]] = {
     "tools.list": plain("/tools", **{"as": f"role:{ROLE}"}),
     "doctor.examine": plain("/doctor"),
     "audit.search": plain("/audit"),
+    "audit.decisions": plain("/audit/decisions"),
     "audit.verify": plain("/audit/verify"),
     "audit.export": plain("/audit/export"),
     "projects.config": plain(f"{PROJECT}/config"),

@@ -107,6 +107,9 @@ def test_the_record_is_searched_exported_and_verified(api: Api, tmp_path: Path) 
     assert found[0]["id"] != found[1]["id"]
     assert "keys.revoke" in typed(api, "audit", "tail", "-n", "5")
     assert typed_json(api, "audit", "verify")["ok"]
+    logged = typed_json(api, "audit", "decisions", "--agent", AGENT, "--limit", "3")
+    assert logged == api.get("/audit/decisions", params={"agent": AGENT, "limit": 3})["items"]
+    assert typed(api, "audit", "decisions", "--agent", "no-such-agent") == "no decisions\n"
     file = tmp_path / "record.csv"
     typed(api, "audit", "export", "--format", "csv", "--output", str(file))
     rows = list(csv.DictReader(io.StringIO(file.read_text())))

@@ -24,13 +24,18 @@ from remit.cli.serving import bind, open_server
 from remit.identity.development import KEY_FILE
 from remit.identity.development_tokens import make_signing_key, sign_token
 from remit.model.agents import Agent
-from remit.model.principals import DEFAULT_TENANT
+from remit.model.crew import Change, Mail
+from remit.model.principals import DEFAULT_TENANT, AgentType
 from remit.settings import Settings
+from remit.storage.crew import Crew
+from remit.storage.notices import Notices
 
 V1 = "/api/v1"
 
 ROLE = "developer"
 AGENT = "w1"
+QUESTION = "q1"
+"""A mail from the agent to the human."""
 ELSEWHERE = "elsewhere"
 
 CALLERS = (
@@ -121,6 +126,8 @@ async def _serving(settings: Settings) -> AsyncGenerator[tuple[str, dict[str, st
 
 async def _credentials(installation: Installation) -> dict[str, str | None]:
     await installation.agents.add(_agent())
+    crew = Crew(installation.database, Notices(installation.database))
+    await crew.apply(Change(mails=(_question(),)))
     await make_tenant(installation.tenants, ELSEWHERE, now=datetime.now(UTC))
     return {
         "nobody": None,
@@ -134,6 +141,19 @@ async def _credentials(installation: Installation) -> dict[str, str | None]:
         ),
         "administrator": await _key(installation, "admin", admin=True),
     }
+
+
+def _question() -> Mail:
+    return Mail(
+        id=QUESTION,
+        tenant=DEFAULT_TENANT,
+        from_agent=AGENT,
+        from_type=AgentType.WORKER,
+        sender=f"agent:{AGENT}",
+        subject="Which port?",
+        body="8400 or 8401?",
+        created=datetime.now(UTC),
+    )
 
 
 def _agent() -> Agent:

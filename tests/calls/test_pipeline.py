@@ -9,6 +9,8 @@ from tests.calls.worlds import HERE, RESULT, clerks_world, story
 from remit.calls.record import Recorder
 from remit.errors import (
     AuditUnavailable,
+    BadCall,
+    CallDenied,
     UpstreamError,
     UpstreamProtocolError,
     UpstreamTimeout,
@@ -159,6 +161,45 @@ async def test_a_servers_failure_says_whether_the_outcome_is_known(
     assert world.audit.events[-1].error == str(failure)
 
 
+async def test_a_servers_failure_is_escalated_once_after_its_attempts() -> None:
+    """R25, S3.27: with all that is known of it, and before its caller hears of it."""
+    world = clerks_world()
+    failure = UpstreamUnavailable("gone", transient=True)
+
+    async def fail() -> bytes:
+        raise failure
+
+    world.upstreams.answer = fail
+    call = world.call(HERE, "git__status")
+    with pytest.raises(UpstreamUnavailable):
+        await world.pipeline.run(call)
+
+    assert len(world.upstreams.invocations) == 3
+    ((authorized, escalated),) = world.escalated
+    assert authorized.call is call
+    assert escalated is failure
+    assert failure.attempts == 3
+
+
+async def test_nothing_else_is_escalated() -> None:
+    """S3.23, R25: not what is refused, nor bad input, nor what a tool itself says is wrong."""
+    world = clerks_world()
+
+    async def wrong() -> bytes:
+        return b'{"content":[],"isError":true}'
+
+    world.upstreams.answer = wrong
+    await world.pipeline.run(world.call(HERE, "git__status"))
+    for name, arguments in (("git__push", b"{}"), ("nothing", b"{}"), ("git__status", b"[]")):
+        with pytest.raises((CallDenied, BadCall)):
+            await world.pipeline.run(world.call(HERE, name, arguments))
+    world.audit.available = False
+    with pytest.raises(AuditUnavailable):
+        await world.pipeline.run(world.call(HERE, "git__status"))
+
+    assert world.escalated == []
+
+
 async def test_a_servers_failure_that_cannot_be_recorded_stays_that_failure() -> None:
     world = clerks_world()
 
@@ -215,6 +256,7 @@ async def test_the_record_of_an_abandoned_call_is_not_cut_off_with_it() -> None:
         limit=pipeline.limit,
         record=Recorder(audit, revision=lambda: 7, body_cap=lambda: 100),
         invoke=pipeline.invoke,
+        escalate=pipeline.escalate,
     )
 
     async def cancelled_meanwhile() -> bytes:

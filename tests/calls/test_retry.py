@@ -1,5 +1,6 @@
 """Which calls are attempted again, how often, and what is written of it (R23)."""
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Literal
@@ -93,6 +94,39 @@ async def test_what_never_left_is_attempted_three_times(offered: Tool) -> None:
         "attempt 1: cannot be reached: connection refused",
         "attempt 2: cannot be reached: connection refused",
     ]
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "times"),
+    [
+        (-32603, "Connection reset by peer", 3),
+        (-32000, "upstream TIMEOUT", 3),
+        (-32603, "ECONNREFUSED 127.0.0.1", 3),
+        (-32603, "temporarily unavailable", 3),
+        (-32603, "it broke", 1),
+        (-32602, "'connection' is required", 1),
+        (-32601, "no method network/list", 1),
+    ],
+)
+async def test_an_error_of_the_servers_own_is_repeated_where_it_is_worded_as_passing(
+    code: int, message: str, times: int
+) -> None:
+    """S3.25, within R23: only what may be repeated without harm."""
+    raw = json.dumps({"code": code, "message": message}).encode()
+
+    def answered() -> UpstreamError:
+        return UpstreamProtocolError(f"answered {message}", rpc_error=raw)
+
+    for offered, expected in ((READING, times), (PLAIN, 1)):
+        world = world_of(offered)
+        failing(world, [answered] * 3)
+        with pytest.raises(UpstreamProtocolError) as caught:
+            await run(world)
+
+        assert len(world.upstreams.invocations) == expected
+        assert caught.value.attempts == expected
+        assert caught.value.transient is (times > 1)
+        assert not caught.value.is_outcome_unknown
 
 
 async def test_the_third_failure_is_the_answer() -> None:

@@ -16,6 +16,7 @@ from remit.calls.pipeline import Pipeline
 from remit.calls.record import Recorder
 from remit.calls.states import States
 from remit.calls.validate import Validator
+from remit.errors import UpstreamError
 from remit.model.calls import AuthorizedCall, Call
 from remit.model.conversation import Extras
 from remit.model.declaration import AuditSettings, Declaration
@@ -134,6 +135,7 @@ class World:
         self.catalogue = Catalogue.build(1, offers)
         self.audit = audit or InMemoryAudit()
         self.upstreams = CountingUpstreams()
+        self.escalated: list[tuple[AuthorizedCall, UpstreamError]] = []
         self.directory = Directory(self, self, seen)
         self.authorize = Authorizer(self.directory, self, self)
         self.states = States(b"key")
@@ -154,6 +156,7 @@ class World:
             limit=self.limit,
             record=record,
             invoke=Invoker(self.upstreams, record, self.states, pause=pause),
+            escalate=lambda authorized, failure: self.escalated.append((authorized, failure)),
         )
 
     @property

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from uuid import uuid4
 
-from tests.api.worlds import AGENT, ROLE
+from tests.api.worlds import AGENT, QUESTION, ROLE
 
 from remit.client import (
     Client,
@@ -18,6 +18,7 @@ from remit.client import (
     declaration,
     doctor,
     grants,
+    inbox,
     keys,
     me,
     projects,
@@ -112,6 +113,9 @@ EXAMPLES: Mapping[str, Callable[[Client], Operation[Any]]] = {
     "grants.create": lambda _: grants.create(grant()),
     "grants.replace": lambda c: grants.replace(new_grant(c), grant(), if_match=tag(c)),
     "grants.remove": lambda c: grants.remove(new_grant(c), if_match=tag(c)),
+    "inbox.list": lambda _: inbox.list_newest(every=True),
+    "inbox.read": lambda _: inbox.read(QUESTION),
+    "inbox.reply": lambda _: inbox.reply(QUESTION, "8401."),
     "users.list": lambda _: users.list_all(),
     "users.get": lambda _: users.get("auth0|a/b .."),
     "users.disable": lambda _: users.disable(fresh("u")),
@@ -135,6 +139,7 @@ EXAMPLES: Mapping[str, Callable[[Client], Operation[Any]]] = {
     "who_can": lambda _: authority.who_can("tools/work"),
     "tools.list": lambda _: authority.tools(f"role:{ROLE}"),
     "audit.search": lambda _: audit.search(),
+    "audit.decisions": lambda _: audit.decisions(),
     "audit.verify": lambda _: audit.verify(),
     "audit.export": lambda _: audit.export(),
     "doctor.examine": lambda _: doctor.examine(),

@@ -6,6 +6,7 @@ import aiohttp
 import anyio
 import pytest
 from anyio.abc import ByteStream
+from tests.doors.crew import Door, crew
 from tests.doors.worlds import FILES, Wire, World, build_world, caller, serving, tool
 
 from remit.model.roles import Role
@@ -56,3 +57,15 @@ async def line(files_world: World) -> AsyncGenerator[ByteStream]:
         port = int(url.rpartition(":")[2])
         async with await anyio.connect_tcp("127.0.0.1", port) as stream:
             yield stream
+
+
+@pytest.fixture
+def crew_world() -> World:
+    """A crew, beside callers that are no agents."""
+    return crew()
+
+
+@pytest.fixture
+async def door(crew_world: World, http: aiohttp.ClientSession) -> AsyncGenerator[Door]:
+    async with serving(crew_world) as url:
+        yield Door(http=http, url=url)

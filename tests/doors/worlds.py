@@ -17,6 +17,7 @@ from mcp.client.session import MessageHandlerFnT
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.inbound import encode_header_value
 
+from remit.calls.acting import Acting
 from remit.calls.allowances import OwnAllowances
 from remit.calls.authorize import Authorizer
 from remit.calls.directory import Directory
@@ -30,6 +31,7 @@ from remit.calls.states import States
 from remit.calls.validate import Validator
 from remit.cli.serving import bind
 from remit.doors.addresses import Addresses
+from remit.doors.execute.endpoint import ExecuteDoor, ExecuteEndpoint
 from remit.doors.guard import Guard
 from remit.doors.http import create_app
 from remit.doors.mcp.changes import CatalogueChanges, ListChanges
@@ -40,6 +42,7 @@ from remit.doors.mcp.protocol import McpDoor
 from remit.doors.mcp.sessions import Sessions
 from remit.doors.mcp.tenants import TenantDoor
 from remit.doors.oauth import ProtectedResources
+from remit.doors.refusals import Refusals
 from remit.doors.server import build_http_server
 from remit.errors import AuditUnavailable, StorageUnavailable, Unauthenticated
 from remit.model.conversation import Extras
@@ -51,6 +54,7 @@ from remit.model.principals import Principal, PrincipalKind
 from remit.model.roles import Role
 from remit.model.servers import ServerConfig, ServerState, ServerStatus, Transport
 from remit.model.tools import Tool, ToolId
+from remit.testing.fakes import InMemoryAgents
 from remit.upstreams.catalogue import Catalogue
 
 UUID = "0c8f4cda-9b0c-4b5e-8a36-9ac9e9d6a1b2"
@@ -83,6 +87,7 @@ class FakeFleet:
         self.behaviours: dict[str, Behaviour] = {}
         self.ran: dict[str, int] = {}
         self.received: list[tuple[bytes, bytes]] = []
+        self.acting: list[Principal] = []
         self.states: dict[str, ServerState] = {}
 
     async def invoke(
@@ -96,7 +101,8 @@ class FakeFleet:
         method: str = "tools/call",
         extras: Extras | None = None,
     ) -> bytes:
-        del principal, timeout, method, extras
+        del timeout, method, extras
+        self.acting.append(principal)
         self.ran[str(tool)] = self.ran.get(str(tool), 0) + 1
         self.received.append((arguments, meta))
         behave = self.behaviours.get(str(tool))
@@ -163,6 +169,8 @@ class World:
     issuers: tuple[JwtIssuer, ...] = ()
     own_issuers: tuple[JwtIssuer, ...] = ()
     is_store_down: bool = False
+    pipeline: Pipeline
+    agents: InMemoryAgents = field(default_factory=InMemoryAgents)
 
     async def authenticate(self, credential: str | None) -> Principal:
         if self.is_store_down:
@@ -185,6 +193,27 @@ class World:
         mirrored = MirroredArguments(self.listing, self.directory, self.fleet)
         door = TenantDoor(uuid=UUID, door=self.door, mirrored=mirrored)
         return door if tenant == "default" else None
+
+    def find_execute(self, tenant: str) -> ExecuteDoor | None:
+        """Return the JSON door of the one tenant that there is."""
+        door = ExecuteDoor(
+            uuid=UUID,
+            pipeline=self.pipeline,
+            acting=Acting(self.agents, self.policy),
+            explains=self.policy.explains_denials,
+            is_ours=lambda name: name.startswith("mcp__mail__"),
+        )
+        return door if tenant == "default" else None
+
+    def execute(self) -> ExecuteEndpoint:
+        """Return a fresh JSON door over the same insides."""
+        return ExecuteEndpoint(
+            doors=self.find_execute,
+            authenticate=self.authenticate,
+            guard=self.guard,
+            resources=self.resources,
+            refusals=Refusals(),
+        )
 
     def statuses(self, tenant: str | None) -> tuple[ServerStatus, ...]:
         """Return where the servers stand."""
@@ -225,6 +254,7 @@ def build_world(
     most_streams: int = 16,
     keep_alive: float = 15.0,
     limits: tuple[Limit, ...] = (),
+    pause: float = 1.0,
 ) -> World:
     """Put a gateway together as the composition root does, over fakes."""
     fleet = FakeFleet(offers)
@@ -233,7 +263,9 @@ def build_world(
         roles={role.name: role for role in roles},
         limits=limits,
     )
-    return world_over(fleet, declaration, keys, most_streams=most_streams, keep_alive=keep_alive)
+    return world_over(
+        fleet, declaration, keys, most_streams=most_streams, keep_alive=keep_alive, pause=pause
+    )
 
 
 def world_over(
@@ -243,6 +275,7 @@ def world_over(
     *,
     most_streams: int = 16,
     keep_alive: float = 15.0,
+    pause: float = 1.0,
 ) -> World:
     """Put a gateway together over any fleet, a real one too."""
     policy = PolicyInForce(declaration, tenant="default", revision=1)
@@ -257,7 +290,8 @@ def world_over(
         validate=Validator(fleet, servers, states),
         limit=Limiter(OwnAllowances()),
         record=record,
-        invoke=Invoker(fleet, record, states),
+        invoke=Invoker(fleet, record, states, pause=pause),
+        escalate=lambda _authorized, _failure: None,
     )
     changes = ListChanges(
         listing,
@@ -281,6 +315,7 @@ def world_over(
         listing=listing,
         directory=directory,
         door=door,
+        pipeline=pipeline,
     )
 
 
@@ -295,16 +330,28 @@ class _Servers:
 @asynccontextmanager
 async def serving(world: World, *, over_asgi: bool = False, rest: int = 5) -> AsyncGenerator[str]:
     """Serve *world* on a free port of loopback; give its URL."""
-    endpoint = world.endpoint()
+    endpoint, execute = world.endpoint(), world.execute()
+
+    @asynccontextmanager
+    async def lifespan() -> AsyncGenerator[None]:
+        async with endpoint.running(), execute.running():
+            yield
+
     app = create_app(
         mcp=endpoint,
         authenticate=world.authenticate,
         statuses=world.statuses,
         guard=world.guard,
         resources=world.resources,
-        lifespan=endpoint.running,
+        lifespan=lifespan,
+        execute=execute,
     )
-    server = build_http_server(app, on_stop=endpoint.stop, grace=5)
+
+    def stop() -> None:
+        endpoint.stop()
+        execute.stop()
+
+    server = build_http_server(app, on_stop=stop, grace=5)
     if over_asgi:
         server.config.http = "httptools"
     server.config.timeout_keep_alive = rest

@@ -12,9 +12,10 @@ from joserfc.jwk import ECKey, RSAKey
 from tests.identity.conftest import Setting
 
 from remit.errors import Unauthenticated
+from remit.identity.addresses import is_loopback, is_public
 from remit.identity.authenticate import Authenticator
 from remit.identity.jwks import MOST_BYTES, MOST_KEYS, KeySource, KeysUnavailable, parse_keys
-from remit.identity.jwks_fetch import UrlKeys, is_loopback, is_public
+from remit.identity.jwks_fetch import UrlKeys
 from remit.identity.jwks_file import FileKeys
 from remit.model.principals import Principal
 from remit.testing.issuer import FakeIssuer

@@ -26,9 +26,9 @@ MOMENT = datetime(2026, 11, 27, 12, 0, 0, 1, UTC)
 OLD_TABLE = Table(
     "audit_events",
     MetaData(),
-    *(Column(name, audit_events.c[name].type) for name in FIELDS),
+    *(Column(name, audit_events.c[name].type) for name in FIELDS if name != "agent"),
 )
-OLD_COLUMNS = [audit_events.c[name] for name in FIELDS]
+OLD_COLUMNS = [audit_events.c[name] for name in FIELDS if name != "agent"]
 
 STRANGE = (
     sample_event(1, kind=EventKind.INVOKED, outcome="unknown", ms=0),
@@ -114,6 +114,7 @@ async def test_an_event_that_comes_twice_is_one_link(database: Database) -> None
         "hash = 'cafe'",
         "call_id = 'call-9'",
         "principal = 'key:somebody-else'",
+        "agent = 'w1'",
     ],
 )
 async def test_a_changed_row_is_named(ten_rows: Database, change: str) -> None:
@@ -124,6 +125,18 @@ async def test_a_changed_row_is_named(ten_rows: Database, change: str) -> None:
     assert report.broken is not None
     assert (report.broken.kind, report.broken.seq, report.rows) == ("changed", 4, 3)
     assert report.broken.id == sample_event(4).id
+
+
+@pytest.mark.parametrize("change", ["agent = NULL", "agent = 'w2'"])
+async def test_the_agent_that_acted_is_covered_where_there_is_one(
+    database: Database, change: str
+) -> None:
+    await _insert(database, [sample_event(1), sample_event(2, agent="w1"), sample_event(3)])
+    assert (await verify_chain(database, "default", NoKeys())).rows == 3
+
+    await _tamper(database, f"UPDATE audit_events SET {change} WHERE seq = 2")  # noqa: S608 - ours
+
+    assert await _first_break(database) == ("changed", 2, 2)
 
 
 async def test_a_time_that_was_changed_by_a_microsecond_is_named(ten_rows: Database) -> None:

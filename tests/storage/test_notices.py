@@ -8,6 +8,8 @@ from pathlib import Path
 import anyio
 import psycopg
 
+from remit.model.crew import Change
+from remit.storage.crew import Crew
 from remit.storage.database import Database, default_url, open_database
 from remit.storage.notices import Notices
 from remit.storage.revisions import Revisions
@@ -80,3 +82,29 @@ async def test_where_nobody_tells_waiting_ends_by_itself(tmp_path: Path) -> None
         with anyio.fail_after(30):
             await notices.listen()  # SQLite: there is nothing to listen to
             assert await notices.changed(0, within=0.01) == 0
+
+
+async def test_what_the_crew_changes_is_told_and_concerns_no_epoch(postgres_url: str) -> None:
+    with anyio.fail_after(20):
+        async with (
+            open_database(postgres_url) as here,
+            open_database(postgres_url) as there,
+            _listening(here) as notices,
+        ):
+            epochs = notices.epochs.told
+            await Crew(there, Notices(there)).apply(Change())
+            seen = await notices.changed(1, within=LONG)
+            assert notices.epochs.told == epochs
+
+            await Users(there).disable("another", "ann", NOW)
+            assert await notices.epochs.changed(epochs, within=LONG) > epochs
+            assert notices.told > seen
+
+
+async def test_a_process_hears_of_its_own_changes(tmp_path: Path) -> None:
+    async with open_database(default_url(tmp_path)) as database:
+        notices = Notices(database)
+
+        await Crew(database, notices).apply(Change())
+
+        assert (notices.told, notices.epochs.told) == (1, 0)

@@ -150,3 +150,25 @@ def test_near_misses_mean_nothing() -> None:
         "",
     ):
         assert names.find(spelling, None) == ()
+
+
+def test_another_name_of_a_tool_is_an_alias_and_no_second_tool() -> None:
+    """S3.37, R34: `update_state` is `update_status`."""
+    meant = ToolId("task", "update_status")
+    names = Names.build([meant, ToolId("task", "get"), ToolId("epic", "update_status")])
+
+    for spelling in ("task__update_state", "mcp__task__update_state", "task/update_state"):
+        assert names.find(spelling, None) == (meant,)
+    assert names.find("update_state", "task") == (meant,)
+    assert names.find("update_state", "epic") == ()
+    assert names.find("epic__update_state", None) == ()
+    assert names.published(meant) == "task__update_status"
+
+
+def test_a_tool_that_has_the_other_name_itself_keeps_it() -> None:
+    both = [ToolId("task", "update_status"), ToolId("task", "update_state")]
+
+    names = Names.build(both)
+
+    assert names.find("task__update_state", None) == (both[1],)
+    assert names.find("update_state", "task") == (both[1],)

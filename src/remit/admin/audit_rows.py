@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import UTC
 from typing import Final, Literal, Protocol
 
+from remit.model.decision_log import LoggedDecision
 from remit.model.events import AuditEvent, AuditQuery
 from remit.storage.chain import ChainReport
 from remit.storage.cuts import SignedCut
@@ -52,6 +53,19 @@ def audit_entry(event: AuditEvent) -> dict[str, object]:
         "arguments_size": event.arguments_size,
         "result_size": event.result_size,
         "error": event.error,
+        "agent": event.agent,
+    }
+
+
+def decision_entry(row: LoggedDecision) -> dict[str, object]:
+    """Return the shape of one row of `audit decisions --json` (S3.22)."""
+    return {
+        "id": row.id,
+        "agentId": row.agent,
+        "decision": row.decision,
+        "reasoning": row.reasoning,
+        "context": row.context,
+        "timestamp": row.time.astimezone(UTC).isoformat(timespec="milliseconds"),
     }
 
 

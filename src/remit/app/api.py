@@ -11,6 +11,8 @@ from remit.app.checkup import examine_gateway
 from remit.app.gateway import Gateway
 from remit.app.restarts import Restarts
 from remit.app.tenants import ServedTenant, ServedTenants
+from remit.calls.ids import new_id
+from remit.crew.human import HumanInbox
 from remit.doors.api.application import build_api
 from remit.doors.api.needs import Services
 from remit.doors.api.tenant import GatewayTenant
@@ -18,6 +20,7 @@ from remit.doors.asgi import App
 from remit.doors.guard import Guard
 from remit.doors.oauth import ProtectedResources
 from remit.doors.refusals import Refusals
+from remit.storage.crew import Crew
 
 
 def build_gateway_api(
@@ -49,6 +52,11 @@ def _services(gateway: Gateway) -> Services:
         keys=installation.keys,
         agents=installation.agents,
         users=installation.users,
+        inbox=HumanInbox(
+            store=Crew(installation.database, gateway.tenants.notices),
+            clock=lambda: datetime.now(UTC),
+            new_id=new_id,
+        ),
         revisions=installation.revisions,
         editor=Editor(
             installation.revisions, installation.seen, environ=os.environ, follow=tenants.follow

@@ -1,10 +1,14 @@
 """The servers that remit brings along."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from pathlib import Path
+from typing import Final
 
+from remit.storage.database import Database
+from remit.storage.notices import Notices
 from remit.upstreams.fleet import BuiltinServer, MakeBuiltin
 
 BUILTINS: Mapping[str, str] = {
@@ -17,13 +21,51 @@ BUILTINS: Mapping[str, str] = {
 Modules are imported when an entry names them: what they need is not small.
 """
 
+CREW: Final = ("mail", "agent", "system", "task", "epic", "orchestrator", "supervisor")
+"""Bundled servers that work on the database of the gateway, and know who calls."""
 
-def builtins_in(folder: Path) -> Mapping[str, MakeBuiltin]:
-    """Return the bundled servers, with relative paths of their arguments taken from *folder*."""
-    return {name: partial(_open, module, folder) for name, module in BUILTINS.items()}
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """What the servers of a gateway have to themselves.
+
+    Attributes:
+        notices: Tells of changes, here and in other processes.
+    """
+
+    database: Database
+    notices: Notices
+
+
+def builtins_in(folder: Path, place: Place | None = None) -> Mapping[str, MakeBuiltin]:
+    """Return the bundled servers, with relative paths of their arguments taken from *folder*.
+
+    Args:
+        folder: Of the declaration.
+        place: Of the gateway; without one the crew's servers list their tools alone.
+    """
+    alone = {name: partial(_open, module, folder) for name, module in BUILTINS.items()}
+    return {**alone, **{name: partial(_open_of_crew, name, place) for name in CREW}}
 
 
 def _open(
     module: str, folder: Path, args: Sequence[str], environ: Mapping[str, str]
 ) -> BuiltinServer:
     return import_module(module).open_server(args, environ, folder)
+
+
+def _open_of_crew(
+    name: str, place: Place | None, args: Sequence[str], environ: Mapping[str, str]
+) -> BuiltinServer:
+    del environ
+    if args:
+        raise ValueError(f"{name} server: takes no arguments")
+    # Deferred: most installations declare none of them.
+    from remit.crew.inbox import MailServer  # noqa: PLC0415 - see above
+    from remit.crew.servers import CrewServer, list_only  # noqa: PLC0415 - see above
+    from remit.storage.crew import Crew  # noqa: PLC0415 - see above
+
+    if place is None:
+        return list_only(name)
+    kind = MailServer if name == "mail" else CrewServer
+    return kind(name, Crew(place.database, place.notices), place.notices)

@@ -13,8 +13,10 @@ from remit.app.gateway import Gateway
 from remit.app.tenants import ServedTenant
 from remit.app.when_needed import WhenNeeded
 from remit.app.workers import SharedMeasures
+from remit.calls.acting import Acting
 from remit.doors.addresses import Addresses
 from remit.doors.asgi import App, Receive, Scope, Send
+from remit.doors.execute.endpoint import ExecuteDoor, ExecuteEndpoint
 from remit.doors.guard import Guard
 from remit.doors.http import Application, create_app
 from remit.doors.mcp.changes import CatalogueChanges, ListChanges
@@ -27,6 +29,8 @@ from remit.doors.mcp.tenants import TenantDoor
 from remit.doors.metrics import Metrics
 from remit.doors.oauth import ProtectedResources
 from remit.doors.refusals import Refusals
+from remit.model.contents import Kind
+from remit.model.servers import Transport
 from remit.upstreams.background import open_background
 
 
@@ -95,6 +99,7 @@ def build_http_doors(gateway: Gateway, *, loopback: bool, place: Place | None = 
         refusals=refusals,
         siblings=place and place.folder,
     )
+    execute = _build_execute(gateway, guard=guard, resources=resources, refusals=refusals)
     collector = Collector(gateway, refusals, worker="1" if place is None else str(place.number))
     shared = place and SharedMeasures(collector.collect, place.folder, str(place.number))
 
@@ -110,7 +115,8 @@ def build_http_doors(gateway: Gateway, *, loopback: bool, place: Place | None = 
         statuses=gateway.tenants.statuses,
         guard=guard,
         resources=resources,
-        lifespan=partial(_lifespan, endpoint, shared),
+        lifespan=partial(_lifespan, endpoint, execute, shared),
+        execute=execute,
         api=AppWhenNeeded(open_api),
         metrics=Metrics(
             collector.collect if shared is None else shared.collect,
@@ -119,7 +125,12 @@ def build_http_doors(gateway: Gateway, *, loopback: bool, place: Place | None = 
             http=lambda: policy.declaration.http,
         ),
     )
-    return HttpDoors(app=app, stop=endpoint.stop)
+
+    def stop() -> None:
+        endpoint.stop()
+        execute.stop()
+
+    return HttpDoors(app=app, stop=stop)
 
 
 def _door_of(gateway: Gateway, tenant: str) -> TenantDoor | None:
@@ -133,9 +144,43 @@ def _door_of(gateway: Gateway, tenant: str) -> TenantDoor | None:
     )
 
 
+def _build_execute(
+    gateway: Gateway, *, guard: Guard, resources: ProtectedResources, refusals: Refusals
+) -> ExecuteEndpoint:
+    return ExecuteEndpoint(
+        doors=partial(_execute_door_of, gateway),
+        authenticate=gateway.authenticate,
+        guard=guard,
+        resources=resources,
+        refusals=refusals,
+    )
+
+
+def _execute_door_of(gateway: Gateway, tenant: str) -> ExecuteDoor | None:
+    served = gateway.tenants.find(tenant)
+    if served is None:
+        return None
+    return ExecuteDoor(
+        uuid=served.tenant.uuid,
+        pipeline=served.pipeline,
+        acting=Acting(gateway.installation.agents, served.policy),
+        explains=served.policy.explains_denials,
+        is_ours=partial(_is_ours, served),
+    )
+
+
+def _is_ours(served: ServedTenant, name: str) -> bool:
+    found = [served.policy.server(t.server) for t in served.directory.find(Kind.TOOL, name, None)]
+    return bool(found) and all(
+        config is not None and config.transport is Transport.BUILTIN for config in found
+    )
+
+
 @asynccontextmanager
-async def _lifespan(endpoint: McpEndpoint, shared: SharedMeasures | None) -> AsyncGenerator[None]:
-    async with endpoint.running(), open_background() as tasks:
+async def _lifespan(
+    endpoint: McpEndpoint, execute: ExecuteEndpoint, shared: SharedMeasures | None
+) -> AsyncGenerator[None]:
+    async with endpoint.running(), execute.running(), open_background() as tasks:
         if shared is not None:
             tasks.start_soon(shared.keep_written)
         yield

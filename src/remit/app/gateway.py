@@ -6,7 +6,7 @@ Resources open in that order and close in reverse.
 """
 
 import os
-from collections.abc import AsyncGenerator, Callable, Collection, Mapping
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -17,6 +17,8 @@ from anyio.abc import TaskGroup
 from remit.admin.declaration import Loaded, load_declaration
 from remit.admin.retention import keep_to_retention
 from remit.admin.revisions import declaration_in_force
+from remit.app.events import open_subscribers, start_telling
+from remit.app.health import keep_healthy
 from remit.app.installation import Installation, open_installation, record_seal
 from remit.app.restarts import Restarts
 from remit.app.tenants import ServedTenant, ServedTenants
@@ -24,6 +26,7 @@ from remit.app.tokens import FreshVerifier, TokensWhenNeeded
 from remit.app.tracing import open_tracing
 from remit.calls.allowances import OwnAllowances, SharedAllowances
 from remit.calls.limit import Allowances
+from remit.crew.delivery import Subscriber
 from remit.errors import Conflict, DeclarationError, StorageUnavailable
 from remit.identity.authenticate import Authenticator
 from remit.identity.credentials import Issuers
@@ -119,6 +122,7 @@ async def open_gateway(
         _open_allowances(installation) as allowances,
         open_tracing(os.environ) as around,
         open_warden() as warden,
+        open_subscribers(settings, wanted=everyone) as subscribers,
         open_background() as tasks,
     ):
         tenants = ServedTenants(installation, audit, allowances, tasks, around, warden=warden)
@@ -128,7 +132,7 @@ async def open_gateway(
         if everyone:
             await tenants.follow()
         uses = KeyUses(installation.keys)
-        tokens = _token_verifier(installation, tenants, development=development)
+        tokens = _start_verifier(installation, tenants, tasks, development=development)
         gateway = Gateway(
             installation=installation,
             audit=audit,
@@ -139,19 +143,23 @@ async def open_gateway(
             warden=warden,
         )
         tasks.start_soon(uses.keep_writing)
-        tasks.start_soon(tokens.keep_fresh)
         if declared is None:
-            _start_keeping_up(tasks, gateway, everyone=everyone)
-        yield gateway
+            await _start_keeping_up(tasks, gateway, subscribers, everyone=everyone)
+        async with tenants.escalation.running():
+            yield gateway
 
 
-def _start_keeping_up(tasks: TaskGroup, gateway: Gateway, *, everyone: bool) -> None:
-    database = gateway.installation.database
-    notices = Notices(database)
+async def _start_keeping_up(
+    tasks: TaskGroup, gateway: Gateway, subscribers: Sequence[Subscriber], *, everyone: bool
+) -> None:
+    database, notices = gateway.installation.database, gateway.tenants.notices
     tasks.start_soon(notices.listen)
     tasks.start_soon(_watch_epochs, Epochs(database), notices, gateway, everyone)
     if everyone:
         tasks.start_soon(keep_to_retention, gateway.audit, lambda: _retentions(gateway.tenants))
+        await start_telling(subscribers, database, gateway.tenants, tasks)
+        settings = gateway.installation.settings
+        tasks.start_soon(keep_healthy, settings, database, gateway.tenants)
 
 
 def _retentions(tenants: ServedTenants) -> Mapping[str, Retention]:
@@ -161,8 +169,8 @@ def _retentions(tenants: ServedTenants) -> Mapping[str, Retention]:
     }
 
 
-def _token_verifier(
-    installation: Installation, tenants: ServedTenants, *, development: bool
+def _start_verifier(
+    installation: Installation, tenants: ServedTenants, tasks: TaskGroup, *, development: bool
 ) -> TokensWhenNeeded:
     settings = installation.settings
     own = (development_issuer(settings.state),) if development else ()
@@ -175,7 +183,9 @@ def _token_verifier(
         folder = settings.config.absolute().parent
         return JwtVerifier(issuers, folder=folder, environ=os.environ, tenants=tenants)
 
-    return TokensWhenNeeded(open_verifier)
+    tokens = TokensWhenNeeded(open_verifier)
+    tasks.start_soon(tokens.keep_fresh)
+    return tokens
 
 
 def _open_record(installation: Installation) -> AbstractAsyncContextManager[AuditLog]:
@@ -239,7 +249,7 @@ async def _watch_epochs(epochs: Epochs, notices: Notices, gateway: Gateway, ever
             if str(error) != problem:
                 problem = str(error)
                 log.warning("changes cannot be read", error=problem)
-        told = await notices.changed(told, within=POLL_EPOCHS)
+        told = await notices.epochs.changed(told, within=POLL_EPOCHS)
 
 
 async def _take_over(

@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 
 import anyio
 import structlog
@@ -20,7 +21,7 @@ from remit.admin.known_servers import unclaimed_package
 from remit.admin.offers import report_offers
 from remit.admin.revisions import Follower, newest_usable
 from remit.admin.secret_files import session_key
-from remit.app.bundled import builtins_in
+from remit.app.bundled import Place, builtins_in
 from remit.app.installation import Installation
 from remit.calls.authorize import Authorizer
 from remit.calls.directory import Directory
@@ -33,6 +34,7 @@ from remit.calls.record import AuditLog, Recorder
 from remit.calls.states import States
 from remit.calls.tally import Tally
 from remit.calls.validate import Validator
+from remit.crew.escalation import Escalation
 from remit.errors import StorageUnavailable
 from remit.model.contents import Item
 from remit.model.declaration import Declaration
@@ -41,6 +43,8 @@ from remit.model.principals import DEFAULT_TENANT
 from remit.model.servers import ServerStatus
 from remit.model.tenants import Tenant
 from remit.model.tools import Tool, ToolId
+from remit.storage.crew import Crew
+from remit.storage.notices import Notices
 from remit.storage.seen import SeenTools
 from remit.upstreams.catalogue import Catalogue
 from remit.upstreams.fleet import Fleet, open_fleet
@@ -72,6 +76,8 @@ class ServedTenants:
     Attributes:
         issuers: Whose tokens are accepted: those that `default` declares for every tenant, those
             that another one declares for itself alone. The same object while nothing changes.
+        notices: Tells of changes to the database, of this process and of others.
+        escalation: Tells of calls of agents that failed; somebody has to enter `running()`.
     """
 
     def __init__(
@@ -100,6 +106,9 @@ class ServedTenants:
         self._allowances = allowances
         self._tasks = tasks
         self._warden = warden
+        self.notices = Notices(installation.database)
+        self.escalation = Escalation(Crew(installation.database, self.notices))
+        self._place = Place(database=installation.database, notices=self.notices)
         self._states = States(session_key(installation.settings.state / "session.key"))
         self._by_name: dict[str, ServedTenant] = {}
         self._names: dict[str, str] = {}
@@ -165,7 +174,9 @@ class ServedTenants:
         async with (
             open_fleet(
                 policy.declaration.servers,
-                builtins=builtins_in(self._installation.settings.config.absolute().parent),
+                builtins=builtins_in(
+                    self._installation.settings.config.absolute().parent, self._place
+                ),
                 environ=os.environ,
                 unclaimed=unclaimed_package,
                 warden=self._warden,
@@ -196,6 +207,7 @@ class ServedTenants:
             limit=Limiter(self._allowances),
             record=record,
             invoke=Invoker(fleet, record, self._states),
+            escalate=partial(self.escalation.failed, policy.server),
         )
         return ServedTenant(
             tenant=tenant,

@@ -10,7 +10,7 @@ from remit.model.calls import AuthorizedCall, Call, Permit
 from remit.model.contents import Kind, own_name
 from remit.model.decisions import Decision
 from remit.model.tools import ToolId
-from remit.policy.engine import decide
+from remit.policy.engine import decide, decide_for
 from remit.policy.memo import Memo
 from remit.policy.snapshot import PolicySnapshot
 from remit.upstreams.catalogue import Catalogue
@@ -57,7 +57,9 @@ class Authorizer:
             CallDenied: Policy says no, or the name means nothing.
             BadCall: The caller may use several tools that the name fits.
         """
-        if call.kind is not Kind.TOOL:  # URIs are too many, and too long, to be remembered
+        # URIs are too many, and too long, to be remembered; an agent that is acted for is looked
+        # up for every call.
+        if call.kind is not Kind.TOOL or call.agent is not None:
             return AuthorizedCall(call=call, permit=self._permit(call))
         permits = self._permits_now()
         question = (id(call.principal), call.requested, call.scope)
@@ -86,21 +88,31 @@ class Authorizer:
             allowed = allowed if len(allowed) == 1 else []
         if len(allowed) == 1:
             tool, decision = allowed[0]
-            principal = call.principal
-            return Permit(
-                principal=principal,
-                tool_id=tool,
-                decision=decision,
-                allowances=self._policies.snapshot.limits.allowances(principal, tool),
-                words=words_of(principal, tool, decision),
-            )
+            return self._permit_for(call, tool, decision)
         if allowed:
             raise self._ambiguous(call, [tool for tool, _ in allowed])
-        raise _denial(call, decided)
+        raise self._denial(call, decided)
+
+    def _permit_for(self, call: Call, tool: ToolId, decision: Decision) -> Permit:
+        limits = self._policies.snapshot.limits
+        allowances = limits.allowances(call.principal, tool)
+        if call.agent is not None:  # it has to fit into those of both
+            allowances = (*allowances, *limits.allowances(call.agent, tool))
+        return Permit(
+            principal=call.principal,
+            tool_id=tool,
+            decision=decision,
+            allowances=tuple(dict.fromkeys(allowances)),
+            words=words_of(call.principal, tool, decision, call.agent),
+        )
 
     def _decided(self, call: Call, candidates: Sequence[ToolId]) -> list[tuple[ToolId, Decision]]:
         snapshot = self._policies.snapshot
-        return [(tool, decide(snapshot, call.principal, tool)) for tool in candidates]
+        if call.agent is None:
+            return [(tool, decide(snapshot, call.principal, tool)) for tool in candidates]
+        return [
+            (tool, decide_for(snapshot, call.principal, call.agent, tool)) for tool in candidates
+        ]
 
     def _ambiguous(self, call: Call, candidates: Sequence[ToolId]) -> BadCall:
         kind = call.kind
@@ -113,15 +125,16 @@ class Authorizer:
             f"{', '.join(sorted(names))}; use one of them"
         )
 
-
-def _denial(call: Call, decided: list[tuple[ToolId, Decision]]) -> CallDenied:
-    if not decided:
-        return CallDenied(NO_SUCH[call.kind], tool=call.requested, server=call.scope or "")
-    tool, decision = decided[0]  # of several none is allowed, so any one's rule says why
-    return CallDenied(
-        decision.reason,
-        tool=tool.name,
-        server=tool.server,
-        layer=decision.layer.value,
-        rule=decision.rule,
-    )
+    def _denial(self, call: Call, decided: list[tuple[ToolId, Decision]]) -> CallDenied:
+        if not decided:
+            return CallDenied(NO_SUCH[call.kind], tool=call.requested, server=call.scope or "")
+        tool, decision = decided[0]  # of several none is allowed, so any one's rule says why
+        return CallDenied(
+            decision.reason,
+            tool=tool.name,
+            server=tool.server,
+            layer=decision.layer.value,
+            rule=decision.rule,
+            is_of_agent=call.agent is not None
+            and decide(self._policies.snapshot, call.principal, tool).allowed,
+        )

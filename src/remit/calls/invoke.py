@@ -17,11 +17,12 @@ import msgspec
 import structlog
 
 from remit.calls.states import States
-from remit.errors import AuditUnavailable, UpstreamError
+from remit.errors import AuditUnavailable, UpstreamError, UpstreamProtocolError
 from remit.model.calls import Outcome, OutcomeKind, RecordedCall, ValidCall
 from remit.model.contents import Kind
 from remit.model.conversation import Extras
 from remit.model.principals import Principal
+from remit.model.protocol import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR
 from remit.model.tools import Hints, Tool, ToolId
 
 log = structlog.get_logger(__name__)
@@ -34,6 +35,15 @@ PAUSE: Final = 1.0
 
 KEY: Final = "remit/idempotencyKey"
 """What a caller puts into `_meta` with a text of its own, to say that repeating does no harm."""
+
+
+_PASSING: Final = re.compile(
+    r"timeout|timed out|connection|network|temporar|ECONNREFUSED|ETIMEDOUT|ENOTFOUND", re.IGNORECASE
+)
+"""How servers word an error of theirs that may pass (S3.25)."""
+
+_OF_THE_REQUEST: Final = frozenset({PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS})
+"""Codes of errors that the same request meets again, whatever their words."""
 
 
 class Upstreams(Protocol):
@@ -135,7 +145,7 @@ class Invoker:
             valid.authorized.permit.tool_id,
             arguments=call.arguments,
             meta=call.meta,
-            principal=call.principal,
+            principal=call.acting,
             timeout=seconds,
             extras=valid.extras,
             method=call.method,
@@ -148,6 +158,7 @@ class Invoker:
             UpstreamError: The last one failed, or none is to be made.
         """
         valid, made = recorded.valid, 1
+        failure.transient = failure.transient or _passes(failure)
         while made < MOST_ATTEMPTS and _may_repeat(valid, failure):
             pause = max(self._pause, failure.retry_after or 0.0)
             if time.perf_counter() + pause >= until or not await self._note(
@@ -161,8 +172,10 @@ class Invoker:
                 return await self._attempt(valid, until - time.perf_counter())
             except UpstreamError as again:
                 failure = again
+                failure.transient = failure.transient or _passes(failure)
                 # That the last attempt never left says nothing of those before it.
                 failure.sent = failure.sent or may_have_run
+        failure.attempts = made
         if made > 1:
             failure.args = (f"{failure}; attempted {made} times",)
         raise failure
@@ -175,6 +188,22 @@ class Invoker:
             log.exception("attempt cannot be recorded", call_id=recorded.event.call_id)
             return False
         return True
+
+
+class _RpcError(msgspec.Struct):
+    code: int = 0
+    message: str = ""
+
+
+def _passes(failure: UpstreamError) -> bool:
+    """Whether a server's own JSON-RPC error is worded as one that may pass."""
+    if not isinstance(failure, UpstreamProtocolError) or not failure.rpc_error:
+        return False
+    try:
+        error = msgspec.json.decode(failure.rpc_error, type=_RpcError)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return False
+    return error.code not in _OF_THE_REQUEST and _PASSING.search(error.message) is not None
 
 
 def _may_repeat(valid: ValidCall, failure: UpstreamError) -> bool:

@@ -2,6 +2,7 @@
 
     door → authenticate → Call ─authorize→ AuthorizedCall ─validate→ ValidCall ─limit→ AdmittedCall
          ─record "invoked"→ RecordedCall ─invoke→ Outcome → record it → answer, unaltered
+                                                └─ a failure → record it, escalate it → error
 
 Each step takes one type and returns the next, so a call that skips a step does not type-check:
 what is not in the record cannot run (R29). A call that is refused is recorded too (S0.23).
@@ -13,7 +14,7 @@ from typing import Protocol
 
 import anyio
 
-from remit.errors import BadCall, CallDenied, LimitReached, UpstreamError
+from remit.errors import AgentNotFound, BadCall, CallDenied, LimitReached, UpstreamError
 from remit.model.calls import (
     AdmittedCall,
     AuthorizedCall,
@@ -43,11 +44,19 @@ class Calls(Protocol):
         """
         ...
 
+    async def refuse(self, call: Call, refusal: CallDenied | BadCall | AgentNotFound) -> None:
+        """Do what `Pipeline.refuse` does.
+
+        Raises:
+            RemitError: As it says.
+        """
+        ...
+
 
 class CallRecord(Protocol):
     """Where every end of a call is written down; `Recorder` says more."""
 
-    async def refused(self, call: Call, refusal: CallDenied | BadCall) -> None:
+    async def refused(self, call: Call, refusal: CallDenied | BadCall | AgentNotFound) -> None:
         """Record a call that authorization turned away."""
         ...
 
@@ -80,13 +89,19 @@ class CallRecord(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pipeline:
-    """The steps, in the order in which they happen."""
+    """The steps, in the order in which they happen.
+
+    Attributes:
+        escalate: Takes note of a failure that its caller's superior is to hear of (R25): it
+            returns at once, and never fails.
+    """
 
     authorize: Callable[[Call], AuthorizedCall]
     validate: Callable[[AuthorizedCall], ValidCall]
     limit: Callable[[ValidCall], Awaitable[AdmittedCall]]
     record: CallRecord
     invoke: Callable[[RecordedCall], Awaitable[Outcome]]
+    escalate: Callable[[AuthorizedCall, UpstreamError], None]
 
     async def run(self, call: Call) -> Outcome:
         """Take *call* through every step and return what its caller may see.
@@ -104,12 +119,15 @@ class Pipeline:
             admitted = await self.limit(valid)
         except (BadCall, UpstreamError, LimitReached) as refusal:
             await self.record.rejected(authorized, refusal)
+            if isinstance(refusal, UpstreamError):
+                self.escalate(authorized, refusal)
             raise
         recorded = await self.record.invoked(admitted)
         try:
             outcome = await self.invoke(recorded)
         except UpstreamError as failure:
             await self.record.failed(recorded, failure)
+            self.escalate(authorized, failure)
             raise
         except anyio.get_cancelled_exc_class():
             with anyio.CancelScope(shield=True):
@@ -131,3 +149,11 @@ class Pipeline:
         except (CallDenied, BadCall) as refusal:
             await self.record.refused(call, refusal)
             raise
+
+    async def refuse(self, call: Call, refusal: CallDenied | BadCall | AgentNotFound) -> None:
+        """Record a call that its door turned away, since its caller is not whom it acts for.
+
+        Raises:
+            AuditUnavailable: The refusal cannot be recorded.
+        """
+        await self.record.refused(call, refusal)

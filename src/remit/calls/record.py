@@ -12,8 +12,15 @@ from msgspec.structs import replace
 from remit.calls.ids import new_id
 from remit.calls.redact import recorded, recorded_text
 from remit.calls.tally import Tally
-from remit.calls.words import MOST_NAME, name_of, role_of
-from remit.errors import AuditUnavailable, BadCall, CallDenied, LimitReached, UpstreamError
+from remit.calls.words import MOST_NAME, agent_of, name_of, role_of
+from remit.errors import (
+    AgentNotFound,
+    AuditUnavailable,
+    BadCall,
+    CallDenied,
+    LimitReached,
+    UpstreamError,
+)
 from remit.model.calls import (
     AdmittedCall,
     AuthorizedCall,
@@ -72,7 +79,7 @@ class Recorder:
         self._body_cap = body_cap
         self._now = now
 
-    async def refused(self, call: Call, refusal: CallDenied | BadCall) -> None:
+    async def refused(self, call: Call, refusal: CallDenied | BadCall | AgentNotFound) -> None:
         """Record a call that authorization turned away."""
         now, principal = self._now(), call.principal
         denied = isinstance(refusal, CallDenied)
@@ -98,6 +105,7 @@ class Recorder:
                 arguments=recorded(call.arguments, self._body_cap()),
                 arguments_size=len(call.arguments),
                 error=recorded_text(str(refusal), MOST_ERROR),
+                agent=agent_of(principal, call.agent),
             )
         )
 
@@ -244,7 +252,7 @@ def _ms_between(start: datetime, end: datetime) -> float:
     return (end - start).total_seconds() * 1000
 
 
-def _server_of(call: Call, refusal: CallDenied | BadCall) -> str:
+def _server_of(call: Call, refusal: CallDenied | BadCall | AgentNotFound) -> str:
     """Return the server of the tool that was meant, else the one whose endpoint was called.
 
     A tool is a server and a name (R1): what was asked for at `/mcp/git` is git's, whether there is
@@ -256,7 +264,7 @@ def _server_of(call: Call, refusal: CallDenied | BadCall) -> str:
     return recorded_text(call.scope or "", MOST_NAME)
 
 
-def _tool_of(call: Call, refusal: CallDenied | BadCall) -> str:
+def _tool_of(call: Call, refusal: CallDenied | BadCall | AgentNotFound) -> str:
     """Return the tool that was meant; a name that means none can be anything, a secret too."""
     if isinstance(refusal, CallDenied) and refusal.layer:
         return name_of(refusal.tool)

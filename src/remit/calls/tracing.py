@@ -25,7 +25,14 @@ from opentelemetry.util.types import Attributes
 
 from remit.calls.current import note_trace
 from remit.calls.pipeline import CallRecord, Calls, Pipeline
-from remit.errors import BadCall, CallDenied, LimitReached, RemitError, UpstreamError
+from remit.errors import (
+    AgentNotFound,
+    BadCall,
+    CallDenied,
+    LimitReached,
+    RemitError,
+    UpstreamError,
+)
 from remit.model.calls import (
     AdmittedCall,
     AuthorizedCall,
@@ -72,6 +79,7 @@ def traced(pipeline: Pipeline, tracer: Tracer) -> Calls:
             limit=steps.awaited("limit", pipeline.limit),
             record=_TracedRecord(pipeline.record, steps),
             invoke=steps.invoke(pipeline.invoke),
+            escalate=pipeline.escalate,
         ),
         tracer,
     )
@@ -93,6 +101,11 @@ class _TracedCalls:
     async def admit(self, call: Call) -> AuthorizedCall:
         with self._span(call):
             return await self._pipeline.admit(call)
+
+    async def refuse(self, call: Call, refusal: CallDenied | BadCall | AgentNotFound) -> None:
+        with self._span(call) as span:
+            await self._pipeline.refuse(call, refusal)
+            _fail(span, refusal.code)
 
     @contextmanager
     def _span(self, call: Call) -> Generator[Span]:
@@ -201,7 +214,7 @@ class _TracedRecord:
         self._record = record
         self._steps = steps
 
-    async def refused(self, call: Call, refusal: CallDenied | BadCall) -> None:
+    async def refused(self, call: Call, refusal: CallDenied | BadCall | AgentNotFound) -> None:
         with self._steps.span("record"):
             await self._record.refused(call, refusal)
 

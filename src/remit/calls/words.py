@@ -7,7 +7,7 @@ from remit.calls.redact import recorded_text
 from remit.model.contents import Kind, kind_of
 from remit.model.decisions import Decision
 from remit.model.events import AuditEvent, EventKind
-from remit.model.principals import Principal
+from remit.model.principals import Principal, PrincipalKind
 from remit.model.tools import ToolId
 
 MOST_NAME: Final = 256
@@ -16,7 +16,9 @@ MOST_NAME: Final = 256
 _LATER: Final = datetime.min.replace(tzinfo=UTC)
 
 
-def words_of(principal: Principal, tool: ToolId, decision: Decision) -> AuditEvent:
+def words_of(
+    principal: Principal, tool: ToolId, decision: Decision, agent: Principal | None = None
+) -> AuditEvent:
     """Return the event of a call that is about to run, without what is of one call alone."""
     return AuditEvent(
         id="",
@@ -33,12 +35,19 @@ def words_of(principal: Principal, tool: ToolId, decision: Decision) -> AuditEve
         rule=decision.rule,
         revision=decision.revision,
         outcome="unknown",
+        agent=agent_of(principal, agent),
     )
 
 
 def role_of(principal: Principal) -> str:
     """Return the roles that a caller acts in."""
     return ",".join(principal.roles)
+
+
+def agent_of(principal: Principal, agent: Principal | None) -> str | None:
+    """Return the id of the agent that acts: the one that the caller acts for, or is."""
+    acting = agent or principal
+    return acting.name if acting.kind is PrincipalKind.AGENT else None
 
 
 def name_of(name: str) -> str:

@@ -7,6 +7,7 @@ import typer
 
 from remit.admin.agents import check_agent, get_agent
 from remit.app.installation import open_installation
+from remit.calls.ids import new_id
 from remit.cli.changes import making
 from remit.cli.output import ConfigFlag, JsonFlag, TenantFlag, as_rows, print_json, print_table, run
 from remit.cli.remote import KeyFlag, UrlFlag, reach
@@ -83,6 +84,18 @@ def change(
     _show(agent, "is changed", as_json)
 
 
+@agents_app.command()
+def crashed(
+    agent_id: IdArgument,
+    *,
+    config: ConfigFlag = None,
+    tenant: TenantFlag = None,
+) -> None:
+    """Say that a worker's program has ended: its task is PENDING again, for another one."""
+    task = run(lambda: _crashed(Settings.read(config, tenant=tenant), agent_id))
+    typer.echo(f"task {task!r} is taken back" if task else f"agent {agent_id!r} was at no task")
+
+
 @agents_app.command("list")
 def list_agents(
     config: ConfigFlag = None,
@@ -148,6 +161,26 @@ async def _change(
         )
         await installation.agents.change(agent)
         return agent
+
+
+async def _crashed(settings: Settings, agent_id: str) -> str:
+    # Deferred: no other command here needs the crew.
+    from remit.crew.health import Health  # noqa: PLC0415 - see above
+    from remit.storage.crew import Crew  # noqa: PLC0415 - see above
+    from remit.storage.notices import Notices  # noqa: PLC0415 - see above
+
+    async with (
+        open_installation(settings, author="") as installation,
+        making(installation, "agents.crashed", {"id": agent_id}),
+    ):
+        notices = Notices(installation.database)
+        health = Health(
+            Crew(installation.database, notices),
+            notices,
+            clock=lambda: datetime.now(UTC),
+            new_id=new_id,
+        )
+        return await health.crashed(installation.tenant.name, agent_id)
 
 
 async def _all(settings: Settings) -> list[Agent]:

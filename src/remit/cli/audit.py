@@ -1,6 +1,6 @@
 """`remit audit`: what did they do?"""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -13,7 +13,13 @@ import anyio.to_thread
 import typer
 from msgspec import to_builtins
 
-from remit.admin.audit_rows import Form, audit_entry, exported, report_entry
+from remit.admin.audit_rows import (
+    Form,
+    audit_entry,
+    decision_entry,
+    exported,
+    report_entry,
+)
 from remit.app.installation import Installation, open_installation, record_seal
 from remit.cli.changes import operator
 from remit.cli.exporting import open_sink
@@ -33,6 +39,7 @@ from remit.cli.remote_values import event_of
 from remit.client import audit as client_audit
 from remit.client.operations import PAGE
 from remit.model.calls import OutcomeKind
+from remit.model.decision_log import LoggedDecision, usual_rows
 from remit.model.events import AuditEvent, AuditQuery
 from remit.model.retention import Cut, Retention
 from remit.settings import Settings
@@ -47,6 +54,9 @@ audit_app = typer.Typer(
 
 COLUMNS = ("time (UTC)", "principal", "tool", "decision", "outcome", "ms", "why")
 """Of the table; `--json` has all there is."""
+
+LOGGED = ("timestamp", "agentId", "decision", "reasoning")
+"""Likewise, of the decision log."""
 
 _TIME = "From it on, as 2026-11-28T09:30; UTC unless it says otherwise."
 FOLLOW_EVERY = 0.5
@@ -183,6 +193,37 @@ def export(
             written = run(lambda: _export(settings, query, limit, form, sink))
     if output is not None:
         typer.echo(f"{counted(written, 'call')} written to {output}", err=True)
+
+
+@audit_app.command()
+def decisions(
+    *,
+    agent: Annotated[
+        str | None, typer.Option("--agent", metavar="ID", help="Of this agent alone.")
+    ] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option("--limit", min=1, max=1000, help="Rows; 50 of one agent, else 100."),
+    ] = None,
+    config: ConfigFlag = None,
+    tenant: TenantFlag = None,
+    url: UrlFlag = None,
+    key: KeyFlag = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Show what agents did and decided, newest first: two rows a call, one a decision."""
+    most = usual_rows(agent) if limit is None else limit
+    if (remote := reach(url, key, tenant)) is not None:
+        found: Sequence[Mapping[str, object]] = to_builtins(
+            remote.all_items(client_audit.decisions(agent, limit=most))
+        )
+    else:
+        rows = run(lambda: _decisions(Settings.read(config, tenant=tenant), agent, most))
+        found = [decision_entry(row) for row in rows]
+    if as_json:
+        print_json(found)
+    else:
+        print_table(LOGGED, as_rows(found, LOGGED), empty="no decisions")
 
 
 @audit_app.command()
@@ -342,6 +383,11 @@ def _streamed(
 async def _search(settings: Settings, query: AuditQuery) -> Sequence[AuditEvent]:
     async with _open(settings) as (audit, tenant):
         return await audit.search(replace(query, tenant=tenant))
+
+
+async def _decisions(settings: Settings, agent: str | None, limit: int) -> Sequence[LoggedDecision]:
+    async with _open(settings) as (audit, tenant):
+        return await audit.decisions(tenant, agent=agent, limit=limit)
 
 
 async def _export(

@@ -6,7 +6,7 @@ import typer
 
 from remit.admin.authority import Answer, Authority, WhoCan
 from remit.admin.known_servers import offered_by
-from remit.app.bundled import BUILTINS
+from remit.app.bundled import BUILTINS, CREW
 from remit.app.installation import Installation, open_installation
 from remit.calls.directory import declared_tools
 from remit.cli.output import EXIT_NO, ConfigFlag, JsonFlag, TenantFlag, print_json, print_table, run
@@ -100,7 +100,9 @@ async def open_authority(installation: Installation) -> Authority:
         name: offered_by(config) or frozenset[str]() for name, config in declaration.servers.items()
     }
     known = {ToolId(server, tool) for server, names in published.items() for tool in names}
-    bundled = {tool for tool in known if declaration.servers[tool.server].builtin in BUILTINS}
+    bundled = {
+        tool for tool in known if declaration.servers[tool.server].builtin in (*BUILTINS, *CREW)
+    }
     return Authority(
         installation.policy.snapshot,
         Names.build(seen | known | declared_tools(declaration)),

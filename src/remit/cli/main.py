@@ -121,6 +121,8 @@ class Commands(DeferredCommands):
                 RECORD,
                 "Search, follow, export, verify and prune the record of calls.",
             ),
+            ("inbox", "inbox:inbox_app", RECORD, "Read and answer what agents write to the human."),
+            ("events", "events:events_app", RECORD, "Show who is told of the crew's events."),
             (WORKER, "worker:serve_worker", None, "Serve until the supervisor ends, or says so."),
         )
     )

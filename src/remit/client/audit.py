@@ -16,6 +16,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
         decision: `allow` or `deny`.
         layer: That denied, or empty.
         member: The acting member, where the caller named one.
+        agent: The agent that acted, for itself or by another caller.
         outcome: `ok`, `tool_error`, `error`, `unknown` or `none`: it never ran.
         code: Of what went wrong, or empty.
         arguments: JSON, redacted and cut to the cap.
@@ -42,6 +43,23 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     arguments_size: int
     result_size: int
     error: str | None
+    agent: str | None
+
+
+class LoggedDecision(msgspec.Struct, frozen=True, kw_only=True):
+    """What an agent did or decided.
+
+    Attributes:
+        decision: Such as `Invoked tool: mcp__mail__send`, or a title.
+        context: JSON, redacted and cut to the cap.
+    """
+
+    id: str
+    agentId: str  # noqa: N815 - the source's spelling
+    decision: str
+    reasoning: str
+    context: str | None
+    timestamp: datetime
 
 
 class Break(msgspec.Struct, frozen=True, kw_only=True):
@@ -137,6 +155,24 @@ def search(
         path=at("audit"),
         answer=Page[Row],
         query={**asdict(wanted), "changes": changes, "limit": limit, "cursor": cursor},
+    )
+
+
+def decisions(
+    agent: str | None = None, *, limit: int | None = None
+) -> Operation[Page[LoggedDecision]]:
+    """What agents, or one of them, did and decided, newest first.
+
+    Args:
+        agent: Its id.
+        limit: Rows; 50 of one agent, else 100.
+    """
+    return Operation(
+        id="audit.decisions",
+        method="GET",
+        path=at("audit", "decisions"),
+        answer=Page[LoggedDecision],
+        query={"agent": agent, "limit": limit},
     )
 
 

@@ -95,30 +95,30 @@ class Exchange:
         """Return a header's value."""
         return self.head.text(name)
 
-    async def body(self) -> bytes:
-        """Return the whole body.
+    async def body(self, most: int = LARGEST_BODY) -> bytes:
+        """Return the whole body, of at most *most* bytes.
 
         Raises:
             HttpRefusal: It is too large (413) or too slow (408).
             ClientGone: It never ended.
         """
-        if int(self.headers.get(b"content-length", b"0")) > LARGEST_BODY:
-            raise _too_large()
+        if int(self.headers.get(b"content-length", b"0")) > most:
+            raise _too_large(most)
         try:
             with Deadline(BODY_TIME):
-                return await self._whole_body()
+                return await self._whole_body(most)
         except TimeoutError:
             raise HttpRefusal(408, "the request took too long to arrive") from None
 
-    async def _whole_body(self) -> bytes:
+    async def _whole_body(self, most: int) -> bytes:
         parts = bytearray()
         while True:
             event = await self._receive()
             if event["type"] != "http.request":
                 raise ClientGone
             chunk: bytes = event.get("body", b"")
-            if len(parts) + len(chunk) > LARGEST_BODY:
-                raise _too_large()
+            if len(parts) + len(chunk) > most:
+                raise _too_large(most)
             if not event.get("more_body", False):
                 return bytes(parts + chunk) if parts else chunk
             parts += chunk
@@ -177,5 +177,5 @@ class Exchange:
         await self._send({"type": "http.response.start", "status": status, "headers": lines})
 
 
-def _too_large() -> HttpRefusal:
-    return HttpRefusal(413, f"the request is larger than {LARGEST_BODY} bytes")
+def _too_large(most: int) -> HttpRefusal:
+    return HttpRefusal(413, f"the request is larger than {most} bytes")

@@ -16,6 +16,7 @@ _SENT: Final = (
     b"accept",
     b"authorization",
     b"content-type",
+    b"idempotency-key",
     b"if-match",
     b"last-event-id",
     b"mcp-method",

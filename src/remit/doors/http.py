@@ -10,6 +10,7 @@ import structlog
 
 from remit.doors.asgi import PROBLEM, App, Exchange, HttpRefusal, Receive, Scope, Send
 from remit.doors.credentials import Authenticate, admitted, credential_of
+from remit.doors.execute.endpoint import ExecuteEndpoint, is_execute
 from remit.doors.guard import Guard
 from remit.doors.head import Headers
 from remit.doors.mcp.approach import PREFIX
@@ -38,6 +39,7 @@ def create_app(
     guard: Guard,
     resources: ProtectedResources,
     lifespan: Callable[[], AbstractAsyncContextManager[object]],
+    execute: ExecuteEndpoint | None = None,
     api: App | None = None,
     metrics: Metrics | None = None,
 ) -> "Application":
@@ -50,6 +52,7 @@ def create_app(
         guard: Checks host and origin.
         resources: Tells clients where they get tokens.
         lifespan: Entered before the first request and left after the last; it runs *mcp*.
+        execute: Serves `/mcp/execute`, if anything does.
         api: Serves everything below `/api/`, if anything does.
         metrics: Serves `/metrics`, if anything does.
     """
@@ -59,6 +62,7 @@ def create_app(
         guard,
         lifespan,
         resources=resources,
+        execute=execute,
         api=api,
         metrics=metrics,
     )
@@ -75,6 +79,7 @@ class Application:
         lifespan: Callable[[], AbstractAsyncContextManager[object]],
         *,
         resources: ProtectedResources,
+        execute: ExecuteEndpoint | None,
         api: App | None,
         metrics: Metrics | None,
     ) -> None:
@@ -83,6 +88,7 @@ class Application:
         self._guard = guard
         self._resources = resources
         self._lifespan = lifespan
+        self._execute = execute
         self._api = api
         self._metrics = metrics
 
@@ -103,7 +109,10 @@ class Application:
 
     async def answer(self, exchange: Exchange) -> None:
         """Answer one request."""
-        if exchange.path == PREFIX or exchange.path.startswith(PREFIX + "/"):
+        path = exchange.path
+        if self._execute is not None and is_execute(path):
+            await self._execute(exchange)
+        elif path == PREFIX or path.startswith(PREFIX + "/"):
             await self._mcp(exchange)
         else:
             await self._other(exchange)

@@ -23,7 +23,7 @@ from uvicorn.protocols.http.httptools_impl import (
     RequestResponseCycle,
 )
 
-from remit.doors.asgi import JSON, NOWHERE, Exchange
+from remit.doors.asgi import JSON, LARGEST_BODY, NOWHERE, Exchange
 from remit.doors.head import Head, Headers, Heads
 
 Answer = Callable[[Exchange], Awaitable[None]]
@@ -327,8 +327,9 @@ class WholeExchange(Exchange):
             self._gone = asyncio.Event()
         return self._gone
 
-    async def body(self) -> bytes:
-        """Return the whole body."""
+    async def body(self, most: int = LARGEST_BODY) -> bytes:
+        """Return the whole body, which came in one reading and is smaller than any limit."""
+        del most
         return self._body
 
     def when_gone(self, tell: Callable[[], object] | None) -> bool:

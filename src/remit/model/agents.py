@@ -40,10 +40,13 @@ def may_act_for(principal: Principal, agent: Agent) -> bool:
 
     A SUPERVISOR may for every agent of its tenant, a key for those that its scope names.
     """
-    if principal.tenant != agent.tenant:
-        return False
-    if agent.id in principal.act_for:
+    return principal.tenant == agent.tenant and may_act_as(principal, agent.id)
+
+
+def may_act_as(principal: Principal, agent_id: str) -> bool:
+    """Whether *principal* may act for the agent of that id, if its tenant has one (R26)."""
+    if agent_id in principal.act_for:
         return True
     if principal.kind is not PrincipalKind.AGENT:
         return False
-    return principal.name == agent.id or principal.agent_type is AgentType.SUPERVISOR
+    return principal.name == agent_id or principal.agent_type is AgentType.SUPERVISOR

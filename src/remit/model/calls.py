@@ -34,10 +34,12 @@ class Call(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         started: When the door received it, aware UTC.
         extras: What goes with it beside; None for the many with which nothing does.
         member: The acting squad member's id (a UUID), where the caller named one (S0.23).
+        agent: The agent that the caller acts for, which it is not itself (R26); None for most.
     """
 
     id: str
     principal: Principal
+    agent: Principal | None = None
     kind: Kind = Kind.TOOL
     method: str = "tools/call"
     requested: str
@@ -47,6 +49,11 @@ class Call(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     started: datetime
     extras: Extras | None = None
     member: str | None = None
+
+    @property
+    def acting(self) -> Principal:
+        """Who acts: the agent that it is made for, else the caller."""
+        return self.principal if self.agent is None else self.agent
 
     def __repr__(self) -> str:
         """Name the call without its bodies."""

@@ -54,6 +54,8 @@ class AuditEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False, omit_defau
         result: Redacted JSON text, at most the body cap; None when there is none.
         result_size: Bytes before redaction and capping.
         error: One line for people, or None.
+        agent: The id of the agent that acts, also where another caller acts for it (R26); None
+            where none does.
     """
 
     id: str
@@ -78,6 +80,7 @@ class AuditEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False, omit_defau
     result: str | None = None
     result_size: int = 0
     error: str | None = None
+    agent: str | None = None
 
     def __repr__(self) -> str:
         """Name the event without its bodies."""

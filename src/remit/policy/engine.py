@@ -1,6 +1,6 @@
 """The one place that says yes or no (R10): every list, call, search and explanation asks here."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from remit.model.decisions import Decision, Explanation, Layer, LayerVerdict, Verdict
 from remit.model.principals import AgentType, Principal, PrincipalKind, UserRole
@@ -36,6 +36,31 @@ def decide_for(
     """
     own = decide(snapshot, actor, tool)
     return decide(snapshot, on_behalf_of, tool) if own.allowed else own
+
+
+def may_name(
+    snapshot: PolicySnapshot, principal: Principal, spelling: str, readings: Sequence[ToolId]
+) -> bool:
+    """Say whether *principal* might use a tool by a name that means none, if there were one.
+
+    A caller is told that there is no such tool only where this is so; anybody else hears what it
+    hears of a tool that is hidden.
+
+    Args:
+        snapshot: The rules.
+        principal: Whoever asks.
+        spelling: The name, in the spelling `mcp__…`.
+        readings: What it would mean on the servers that are declared. On no declared server it is
+            a matter of the agent type alone (S3.9): deny, allow, else no.
+    """
+    if readings:
+        return any(decide(snapshot, principal, reading).allowed for reading in readings)
+    rules = standing_of(snapshot, principal).type_rules
+    return (
+        rules is not None
+        and rules.deny.find_spelled(spelling) is None
+        and rules.allow.find_spelled(spelling) is not None
+    )
 
 
 def explain(snapshot: PolicySnapshot, principal: Principal, tool: ToolId) -> Explanation:

@@ -124,6 +124,10 @@ class Pattern:
             return False
         return kind_of(tool.name) is Kind.TOOL or _fits(self._name, tool.name)
 
+    def fits(self, name: str) -> bool:
+        """Whether it fits a name that is in its own spelling, and may mean no tool."""
+        return _fits(self._pieces, name)
+
     def covers(self, other: "Pattern") -> bool:
         """Whether it surely fits all that *other* fits; False where that is not plain to see.
 

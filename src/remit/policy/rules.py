@@ -97,6 +97,16 @@ class PatternRules:
         rule = self.find_rule(tool)
         return None if rule is None else rule.verdict
 
+    def find_spelled(self, name: str) -> LayerVerdict | None:
+        """Return the verdict of the first rule that fits a name spelled `mcp__…`, or None.
+
+        For names that mean no tool; of a tool `find` asks in both spellings.
+        """
+        found = [] if self._mcp is None else self._mcp.candidates(name)
+        fitting = [rule for rule in found if rule.pattern.fits(name)]
+        first = min(fitting, key=lambda rule: rule.position, default=None)
+        return None if first is None else first.verdict
+
     def find_rule(self, tool: ToolId) -> PatternRule | None:
         """Return the first rule of the list that fits *tool*, or None."""
         found = [] if self._slashed is None else self._slashed.candidates(str(tool))

@@ -2,4 +2,12 @@
 
 
 class ToolError(Exception):
-    """What a tool will not or could not do, in words for the model, with what to do next."""
+    """What a tool will not or could not do, in words for the model, with what to do next.
+
+    Attributes:
+        code: A code of remit's own for programs, or empty.
+    """
+
+    def __init__(self, message: str, *, code: str = "") -> None:
+        super().__init__(message)
+        self.code = code

@@ -4,13 +4,16 @@ import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 import anyio
 
 from remit.servers.arguments import ArgumentCheck, Arguments
 from remit.servers.errors import ToolError
 from remit.servers.shapes import Schema
+
+ERROR: Final = "remit/error"
+"""In the `_meta` of a failed result: `{"code": ...}`, for tools that have such codes."""
 
 Place = TypeVar("Place")
 Run = Callable[[Place, Arguments], Awaitable[dict[str, object]]]
@@ -144,14 +147,27 @@ class ToolServer(Generic[Place]):
         Raises:
             KeyError: If there is no such tool.
         """
+        return await self.call_at(self._enter, name, arguments)
+
+    async def call_at(
+        self,
+        enter: Callable[[Tool[Place], Arguments], AbstractAsyncContextManager[Place]],
+        name: str,
+        arguments: Mapping[str, object],
+    ) -> Mapping[str, object]:
+        """Do what `call_tool` does, at the place that *enter* opens.
+
+        Raises:
+            KeyError: If there is no such tool.
+        """
         tool, check = self._tools[name]
         with anyio.move_on_after(self._time_limit):
             try:
                 checked = check(arguments)
-                async with self._enter(tool, checked) as place:
+                async with enter(tool, checked) as place:
                     structured = await tool.run(place, checked)
             except ToolError as error:
-                return failed(str(error))
+                return failed(str(error), error.code)
             # Clients without structured results read the same as JSON (MCP §tools/call).
             shown = json.dumps(structured, ensure_ascii=False)
             return {
@@ -165,6 +181,7 @@ class ToolServer(Generic[Place]):
         """Let go of what the server holds; a server that holds something overrides this."""
 
 
-def failed(message: str) -> Mapping[str, object]:
+def failed(message: str, code: str = "") -> Mapping[str, object]:
     """Return the result of a tool that failed, in words for the model."""
-    return {"content": [{"type": "text", "text": message}], "isError": True}
+    meta = {"_meta": {ERROR: {"code": code}}} if code else {}
+    return {"content": [{"type": "text", "text": message}], "isError": True, **meta}

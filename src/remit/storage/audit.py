@@ -16,11 +16,13 @@ import structlog
 from sqlalchemy.exc import StatementError
 
 from remit.errors import AuditUnavailable, StorageUnavailable
+from remit.model.decision_log import LoggedDecision
 from remit.model.events import AuditEvent, AuditQuery
 from remit.model.retention import Cut, Retention
 from remit.storage.chain import ChainReport
 from remit.storage.cuts import NoKeys, Signer
 from remit.storage.database import Database
+from remit.storage.decision_log import find_decisions
 from remit.storage.events import events_after, find_calls
 from remit.storage.intake import BATCH, Intake, encode_line
 from remit.storage.journal import Journal
@@ -116,6 +118,19 @@ class AuditLog:
         await self._take(self._intake.take_all)
         async with self._database.reading() as connection:
             return await events_after(connection, tenant, seq, limit)
+
+    async def decisions(
+        self, tenant: str, *, agent: str | None, limit: int
+    ) -> Sequence[LoggedDecision]:
+        """Return what one agent, or every one, did and decided, newest first (S3.22).
+
+        Raises:
+            AuditUnavailable: A journal cannot be read, so the answer would be incomplete.
+            StorageUnavailable: The database cannot be used.
+        """
+        await self._take(self._intake.take_all)
+        async with self._database.reading() as connection:
+            return await find_decisions(connection, tenant, agent, limit)
 
     async def verify(self, tenant: str) -> ChainReport:
         """Look at every row of *tenant*: is each as it was written, in its place, and none gone?

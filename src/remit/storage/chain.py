@@ -45,8 +45,12 @@ FIELDS: Final = (
     "result",
     "result_size",
     "error",
+    "agent",
 )
-"""What a hash covers, in this order for ever: rows of years ago must still fit theirs."""
+"""What a hash covers, in this order for ever: rows of years ago must still fit theirs.
+
+`agent` came later, and is covered where there is one.
+"""
 
 PAGE: Final = 1000
 """Rows that are read at once."""
@@ -125,7 +129,7 @@ def hashed_text(link: int, values: Sequence[object]) -> bytes:
     Raises:
         UnicodeEncodeError: One of the values has no UTF-8.
     """
-    return _encode((link, values))
+    return _encode((link, values if values[-1] is not None else values[:-1]))
 
 
 def hash_of(previous: str, hashed: bytes) -> str:

@@ -14,7 +14,7 @@ from remit.model.calls import OutcomeKind
 from remit.model.events import AuditEvent, EventKind
 from remit.storage.chain import FIELDS
 
-_OPTIONAL: Final = frozenset({"member", "result", "error"})
+_OPTIONAL: Final = frozenset({"member", "result", "error", "agent"})
 _SIZES: Final = frozenset({"revision", "arguments_size", "result_size"})
 _WORDS: Final[Mapping[str, tuple[frozenset[str], str]]] = {
     "kind": (frozenset(EventKind), EventKind.FINISHED),

@@ -11,9 +11,10 @@ from sqlalchemy.exc import IntegrityError
 from remit.errors import Conflict, NotFound
 from remit.model.keys import Key
 from remit.model.principals import UserRole
+from remit.storage.asyncio_engine import AsyncConnection
 from remit.storage.database import Database
 from remit.storage.epochs import bump
-from remit.storage.tables import api_keys
+from remit.storage.tables import api_keys, crew_agents
 
 
 class Keys:
@@ -135,7 +136,8 @@ class Keys:
     async def touch(self, uses: Mapping[str, datetime]) -> None:
         """Keep when each of these keys, by id, was used, unless a later use is kept.
 
-        Tells nobody, since it changes nothing for anyone.
+        Whoever uses the key of an agent is that agent, so it is active. Tells nobody, since it
+        changes nothing for anyone.
         """
         used, last = bindparam("used", type_=api_keys.c.last_used.type), api_keys.c.last_used
         statement = (
@@ -147,6 +149,28 @@ class Keys:
         rows = [{"key_id": key_id, "used": uses[key_id]} for key_id in sorted(uses)]
         async with self._database.writing() as connection:
             await connection.execute(statement, rows)
+            await _keep_active(connection, uses)
+
+
+async def _keep_active(connection: AsyncConnection, uses: Mapping[str, datetime]) -> None:
+    """Take note that the agents of these keys are active, in the order of `crew_changes.py`."""
+    columns = api_keys.c
+    of_agents = select(columns.id, columns.tenant, columns.agent).where(
+        columns.agent != "", columns.id.in_(uses)
+    )
+    found = (await connection.execute(of_agents)).all()
+    active = crew_agents.c.last_active
+    for row in sorted(found, key=lambda row: (row.tenant, row.agent)):
+        used = uses[row.id]
+        await connection.execute(
+            update(crew_agents)
+            .where(
+                crew_agents.c.tenant == row.tenant,
+                crew_agents.c.id == row.agent,
+                or_(active.is_(None), active < used),
+            )
+            .values(last_active=used)
+        )
 
 
 def _values(key: Key) -> dict[str, object]:

@@ -2,6 +2,8 @@
 
 bump ──▶ NOTIFY, delivered at the commit ──▶ listener ──▶ whoever waits looks at the epochs
 listener away, SQLite, a pooler that swallows notices ──▶ whoever waits looks when time is up
+
+What the crew changes has a channel of its own, since it is much and concerns no epoch.
 """
 
 from typing import Any, Final
@@ -17,6 +19,7 @@ from remit.storage.database import Database
 log = structlog.get_logger(__name__)
 
 CHANNEL: Final = "remit_epochs"
+CREW_CHANNEL: Final = "remit_crew"
 
 ALIVE_EVERY: Final = 30.0
 """Seconds without a notice after which the connection is asked whether it still stands."""
@@ -28,20 +31,55 @@ _FIRST_PAUSE: Final = 0.1
 _ANSWER: Final = 10.0
 
 
+class Bell:
+    """Rings for everybody who waits for it.
+
+    Attributes:
+        told: How often it rang.
+    """
+
+    def __init__(self) -> None:
+        self.told = 0
+        self._rung = anyio.Event()
+
+    def ring(self) -> None:
+        """Wake whoever waits."""
+        self.told += 1
+        self._rung.set()
+        self._rung = anyio.Event()
+
+    async def changed(self, seen: int, *, within: float) -> int:
+        """Return how often it rang once that is not *seen*, or *within* seconds later."""
+        with anyio.move_on_after(within):
+            while self.told == seen:
+                await self._rung.wait()
+        return self.told
+
+
 class Notices:
-    """Tells that something changed, not what: the epochs say that."""
+    """Tells that something changed, not what: epochs and tables say that.
+
+    Attributes:
+        epochs: Rings where it may be an epoch.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._told = 0
-        self._tell = anyio.Event()
+        self._any = Bell()
+        self.epochs = Bell()
 
     async def changed(self, seen: int, *, within: float) -> int:
         """Return how many notices there were once that is not *seen*, or *within* seconds later."""
-        with anyio.move_on_after(within):
-            while self._told == seen:
-                await self._tell.wait()
-        return self._told
+        return await self._any.changed(seen, within=within)
+
+    @property
+    def told(self) -> int:
+        """How many notices there were."""
+        return self._any.told
+
+    def note(self) -> None:
+        """Tell those who wait in this process of a change of the crew's that it made itself."""
+        self._any.ring()
 
     async def listen(self) -> None:
         """Listen until cancelled, and again whenever the connection breaks; SQLite tells nobody."""
@@ -55,11 +93,11 @@ class Notices:
         )
         pause = _FIRST_PAUSE
         while True:
-            before = self._told
+            before = self.told
             try:
                 await self._listen_once()
             except errors as error:
-                if self._told != before:
+                if self.told != before:
                     pause = _FIRST_PAUSE
                 log.info("notices of changes are away", error=type(error).__name__)
             await anyio.sleep(pause)
@@ -75,7 +113,8 @@ class Notices:
             await connection.run_sync(lambda sync: sync.detach())
             with anyio.fail_after(_ANSWER):
                 await connection.execute(text(f"SET application_name = '{CHANNEL}'"))
-                await connection.execute(text(f"LISTEN {CHANNEL}"))
+                for channel in (CHANNEL, CREW_CHANNEL):
+                    await connection.execute(text(f"LISTEN {channel}"))
                 await connection.commit()
             await self._take_notices(connection, driver)
         finally:
@@ -87,18 +126,14 @@ class Notices:
                     await driver.close()
 
     async def _take_notices(self, connection: AsyncConnection, driver: Any) -> None:
+        heard = {CHANNEL}  # at first, too: what was told while nobody listened
         while True:
-            # also at first: what was told while nobody listened
-            self._note_one()
-            heard = False
-            async for _ in driver.notifies(timeout=ALIVE_EVERY, stop_after=1):
-                heard = True
+            self._any.ring()
+            if CHANNEL in heard:
+                self.epochs.ring()
+            told = driver.notifies(timeout=ALIVE_EVERY, stop_after=1)
+            heard = {notice.channel async for notice in told}
             if not heard:
                 with anyio.fail_after(_ANSWER):
                     await connection.execute(text("SELECT 1"))
                     await connection.commit()
-
-    def _note_one(self) -> None:
-        self._told += 1
-        self._tell.set()
-        self._tell = anyio.Event()

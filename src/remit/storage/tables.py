@@ -224,6 +224,7 @@ audit_events = Table(
     Column("result", JsonText),
     Column("result_size", BigInteger, nullable=False),
     Column("error", StorableText),
+    Column("agent", StorableText),
     # the row's place in its tenant's chain and its hash (chain.py)
     Column("link", BigInteger),
     Column("hash", Text),
@@ -235,6 +236,7 @@ audit_events = Table(
     Index("audit_events_of_tool", "tool", "id"),
     # on PostgreSQL, too, as above
     Index("audit_events_of_code", "code", "id", sqlite_where=text("code <> ''")),
+    Index("audit_events_of_agent", "agent", "id", sqlite_where=text("agent IS NOT NULL")),
     sqlite_autoincrement=True,
 )
 
@@ -262,4 +264,150 @@ audit_journals = Table(
     metadata,
     Column("name", StorableText, primary_key=True),
     Column("taken", BigInteger, nullable=False),
+)
+
+# what the crew works on (S3.31-S3.34); who an agent is stands in `agents`
+crew_agents = Table(
+    "crew_agents",
+    metadata,
+    Column("tenant", StorableText, primary_key=True),
+    Column("id", StorableText, primary_key=True),
+    Column("state", Text, nullable=False),
+    Column("task", StorableText, nullable=False),
+    Column("paused", StorableText, nullable=False),
+    Column("tmux_session", StorableText, nullable=False),
+    Column("crashes", Integer, nullable=False),
+    Column("crashed", UtcTime),
+    Column("last_active", UtcTime),
+    Column("updated", UtcTime, nullable=False),
+    Column("version", Integer, nullable=False),
+)
+
+crew_epics = Table(
+    "crew_epics",
+    metadata,
+    Column("tenant", StorableText, primary_key=True),
+    Column("id", StorableText, primary_key=True),
+    Column("title", StorableText, nullable=False),
+    Column("description", StorableText, nullable=False),
+    Column("state", Text, nullable=False),
+    # NULL, and not empty, for none: it is unique
+    Column("linear_issue_id", StorableText),
+    Column("linear_issue_url", StorableText, nullable=False),
+    Column("completed", UtcTime),
+    Column("created", UtcTime, nullable=False),
+    Column("updated", UtcTime, nullable=False),
+    Column("version", Integer, nullable=False),
+    UniqueConstraint("tenant", "linear_issue_id", name="crew_epics_of_issue"),
+)
+
+crew_tasks = Table(
+    "crew_tasks",
+    metadata,
+    Column("tenant", StorableText, primary_key=True),
+    Column("id", StorableText, primary_key=True),
+    Column("epic", StorableText, nullable=False),
+    Column("title", StorableText, nullable=False),
+    Column("description", StorableText, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("assigned", StorableText, nullable=False),
+    Column("worktree_path", StorableText, nullable=False),
+    Column("branch_name", StorableText, nullable=False),
+    Column("pr_url", StorableText, nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("failure_reason", StorableText, nullable=False),
+    Column("submitted", UtcTime),
+    Column("completed", UtcTime),
+    Column("created", UtcTime, nullable=False),
+    Column("updated", UtcTime, nullable=False),
+    Column("version", Integer, nullable=False),
+    Index("crew_tasks_of_epic", "tenant", "epic", "state"),
+)
+
+crew_comments = Table(
+    "crew_comments",
+    metadata,
+    Column("tenant", StorableText, primary_key=True),
+    Column("id", StorableText, primary_key=True),
+    Column("task", StorableText, nullable=False),
+    Column("author", StorableText, nullable=False),
+    Column("body", StorableText, nullable=False),
+    Column("created", UtcTime, nullable=False),
+    Index("crew_comments_of_task", "tenant", "task", "created"),
+)
+
+crew_mail = Table(
+    "crew_mail",
+    metadata,
+    Column("tenant", StorableText, primary_key=True),
+    Column("id", StorableText, primary_key=True),
+    Column("from_agent", StorableText, nullable=False),
+    Column("from_type", Text),
+    Column("sender", StorableText, nullable=False),
+    Column("to_agent", StorableText, nullable=False),
+    Column("is_for_human", Boolean, nullable=False),
+    Column("subject", StorableText, nullable=False),
+    Column("body", StorableText, nullable=False),
+    Column("is_read", Boolean, nullable=False),
+    Column("created", UtcTime, nullable=False),
+    Column("read", UtcTime),
+    Column("version", Integer, nullable=False),
+    Index("crew_mail_of_agent", "tenant", "to_agent", "is_read", "created"),
+)
+
+# the outbox: written with what it tells of, and read in the order of `seq` as far as it goes
+crew_events = Table(
+    "crew_events",
+    metadata,
+    Column("seq", _integer_key(), primary_key=True, autoincrement=True),
+    Column("id", StorableText, nullable=False),
+    Column("tenant", StorableText, nullable=False),
+    Column("topic", Text, nullable=False),
+    Column("payload", JSON, nullable=False),
+    Column("created", UtcTime, nullable=False),
+    UniqueConstraint("id", name="crew_events_once"),
+    sqlite_autoincrement=True,
+)
+
+crew_keys = Table(
+    "crew_keys",
+    metadata,
+    Column("tenant", StorableText, primary_key=True),
+    Column("by", StorableText, primary_key=True),
+    Column("tool", StorableText, primary_key=True),
+    Column("key", StorableText, primary_key=True),
+    Column("asked", Text, nullable=False),
+    Column("answer", JsonText, nullable=False),
+    Column("created", UtcTime, nullable=False),
+)
+
+# how far each subscriber has heard of the events, whoever delivers them
+crew_subscribers = Table(
+    "crew_subscribers",
+    metadata,
+    Column("name", StorableText, primary_key=True),
+    Column("delivered", BigInteger().with_variant(Integer(), "sqlite"), nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("due", UtcTime),
+    Column("problem", StorableText, nullable=False),
+    Column("holder", Text, nullable=False),
+    Column("until", UtcTime),
+)
+
+crew_dead_letters = Table(
+    "crew_dead_letters",
+    metadata,
+    Column("subscriber", StorableText, primary_key=True),
+    Column("seq", BigInteger().with_variant(Integer(), "sqlite"), primary_key=True),
+    Column("attempts", Integer, nullable=False),
+    Column("problem", StorableText, nullable=False),
+    Column("died", UtcTime, nullable=False),
+)
+
+leases = Table(
+    "leases",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("holder", Text, nullable=False),
+    Column("until", UtcTime, nullable=False),
 )

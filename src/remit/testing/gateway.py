@@ -255,18 +255,26 @@ class Caller:
         return {"MCP-Protocol-Version": LEGACY, "Mcp-Session-Id": self.session}
 
     async def send(
-        self, method: str, params: Mapping[str, Any], number: int = 1
+        self,
+        method: str,
+        params: Mapping[str, Any],
+        number: int = 1,
+        *,
+        meta: Mapping[str, object] | None = None,
     ) -> httpx2.Response:
-        """Send one request and return the HTTP response."""
+        """Send one request, with *meta* beside what the era wants, and return the response."""
         if self.session:
-            return await self._post(method, params, number, self.era_headers)
-        meta: dict[str, object] = {
+            more = {"_meta": meta} if meta else {}
+            return await self._post(method, {**params, **more}, number, self.era_headers)
+        meta = {
+            **(meta or {}),
             "io.modelcontextprotocol/protocolVersion": MODERN,
             "io.modelcontextprotocol/clientCapabilities": {},
         }
         headers = {"MCP-Protocol-Version": MODERN, "Mcp-Method": method}
-        if method == "tools/call" and isinstance(params.get("name"), str):
-            headers["Mcp-Name"] = encode_header_value(str(params["name"]))
+        named = params.get("uri") if method == "resources/read" else params.get("name")
+        if method in ("tools/call", "resources/read") and isinstance(named, str):
+            headers["Mcp-Name"] = encode_header_value(named)
         return await self._post(method, {**params, "_meta": meta}, number, headers)
 
     async def tools(self) -> list[dict[str, Any]]:

@@ -4,12 +4,18 @@ import hashlib
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Self
 
 from remit.model.tools import ToolId
 
 LONGEST_NAME = 64
 """Most characters of a published name (R3)."""
+
+OTHER_NAMES: Mapping[ToolId, str] = MappingProxyType(
+    {ToolId("task", "update_status"): "update_state"}
+)
+"""What a tool of ours is called, too: an alias in every spelling, and not a second tool (S3.37)."""
 
 _LEGAL = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _FOREIGN = re.compile(r"[^A-Za-z0-9_-]")
@@ -33,6 +39,20 @@ def bridged_names(tools: Iterable[ToolId]) -> dict[ToolId, str]:
     Of names that collide each gets a suffix (R2).
     """
     return _told_apart(sorted(set(tools)), plain=_bridged)
+
+
+def readings(spelling: str, servers: Iterable[str]) -> tuple[ToolId, ...]:
+    """Return each tool that *spelling* would mean if one of *servers* offered it.
+
+    For the question whether a caller might use what there is not; what a name means is looked up
+    (R1).
+    """
+    return tuple(
+        ToolId(server, spelling.removeprefix(prefix))
+        for server in servers
+        for prefix in _spellings(ToolId(server, ""))
+        if spelling.startswith(prefix) and spelling != prefix
+    )
 
 
 class Names:
@@ -107,6 +127,8 @@ class Names:
         if exact is not None and scope in (None, exact.server):
             return (exact,)
         found = self._aliases.get(alias, ())
+        if not found and scope is not None:
+            found = self._aliases.get(str(ToolId(scope, alias)), ())
         return found if scope is None else tuple(tool for tool in found if tool.server == scope)
 
 
@@ -133,6 +155,11 @@ def _aliases(tools: Sequence[ToolId]) -> dict[str, tuple[ToolId, ...]]:
     for tool in tools:
         for spelling in _spellings(tool):
             found[spelling].append(tool)
+    for tool, other in OTHER_NAMES.items():
+        also = ToolId(tool.server, other)
+        if tool in tools and also not in tools:
+            for spelling in _spellings(also):
+                found[spelling].append(tool)
     return {spelling: tuple(dict.fromkeys(meant)) for spelling, meant in found.items()}
 
 

@@ -4,13 +4,14 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final, Protocol, cast
+from typing import Final, Protocol, cast, runtime_checkable
 
 import anyio
 import msgspec
 
 from remit.errors import UpstreamError
 from remit.model.conversation import Abilities, Extras
+from remit.model.principals import Principal
 from remit.model.servers import ServerConfig
 from remit.upstreams.dialogue import Dialogue
 from remit.upstreams.environment import ResolvedServer
@@ -47,6 +48,7 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
         headers: `Mcp-Param-*`, for transports that have headers.
         more: Raw members of the params beside these, each with a comma before it.
         dialogue: Who hears what the server says meanwhile; None when nobody does.
+        principal: Who calls, where the server is a part of this process; None elsewhere.
     """
 
     name: str
@@ -56,6 +58,7 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
     headers: Mapping[str, str] = NO_HEADERS
     more: bytes = b""
     dialogue: Dialogue | None = None
+    principal: Principal | None = None
 
     def __repr__(self) -> str:
         """Name the call without what goes with it."""
@@ -137,6 +140,55 @@ class BuiltinServer(Protocol):
 
     async def aclose(self) -> None:
         """Let go of what it holds."""
+        ...
+
+
+@runtime_checkable
+class KnowsCallers(Protocol):
+    """A bundled server whose tools depend on who calls."""
+
+    async def call_for(
+        self,
+        principal: Principal,
+        name: str,
+        arguments: Mapping[str, object],
+        meta: Mapping[str, object],
+        /,
+    ) -> Mapping[str, object]:
+        """Run a tool for a caller and return the `result` of `tools/call`.
+
+        Raises:
+            UpstreamError: It cannot now, and may be asked again.
+        """
+        ...
+
+
+@runtime_checkable
+class HasResources(Protocol):
+    """A bundled server with resources that differ by who reads them."""
+
+    def resources(self) -> Sequence[Mapping[str, object]]:
+        """Return them as `resources/list` has them."""
+        ...
+
+    async def read_for(self, principal: Principal, uri: str, /) -> Mapping[str, object]:
+        """Return the `result` of `resources/read` for a caller.
+
+        Raises:
+            UpstreamError: It cannot be read, now or by this caller.
+        """
+        ...
+
+    async def version_for(self, tenant: str, subject: str, uri: str, /) -> object:
+        """Return what is another once the resource was updated for that caller.
+
+        Raises:
+            UpstreamError: That cannot be known now.
+        """
+        ...
+
+    async def stirred(self) -> None:
+        """Return when something may have been updated, or soon."""
         ...
 
 
@@ -237,6 +289,7 @@ class Setup:
         is_legacy: The server is known to speak the handshake, so asking is left out.
         abilities: What we say in the handshake that we can be asked.
         make_builtin: Makes a bundled server from its arguments; None when there is none.
+        owner: Tenant and subject of the one caller it is for; empty when callers share it.
     """
 
     config: ServerConfig
@@ -248,6 +301,7 @@ class Setup:
     is_legacy: bool = False
     abilities: Abilities = Abilities.NONE
     make_builtin: Callable[[], BuiltinServer] | None = None
+    owner: tuple[str, ...] = ()
 
 
 def _param(message: bytes, name: str) -> object:

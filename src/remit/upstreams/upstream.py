@@ -413,6 +413,7 @@ class Upstream:
             is_legacy=is_legacy,
             abilities=way.abilities,
             make_builtin=None if make is None else partial(make, resolved.args, resolved.env),
+            owner=way.owner,
         )
         self._opened.append(signals)
         try:

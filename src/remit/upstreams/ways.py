@@ -42,6 +42,9 @@ class Way(msgspec.Struct, frozen=True, kw_only=True):
     abilities: Abilities = Abilities.NONE
 
 
+MOST_OWN: Final = 10_000
+"""Callers who may each follow something of a server in this process, which costs no child."""
+
 PLAIN: Final = Way()
 """The way of the connection that lists what the server offers."""
 
@@ -88,6 +91,7 @@ class Ways:
         self.updates = Updates(config.name, self._hold, tasks)
         self._config = config
         self._is_shared = config.is_shared
+        self._is_ours = config.transport is Transport.BUILTIN
         self._shared = shared
         self._connect = connect
         self._era: Era | None = None
@@ -97,7 +101,7 @@ class Ways:
             self._open,
             tasks=tasks,
             # The connection that lists the tools is one of the server's children.
-            most=max(1, config.max_children - 1),
+            most=MOST_OWN if self._is_ours else max(1, config.max_children - 1),
             pace=pace,
         )
 
@@ -109,7 +113,7 @@ class Ways:
     def speaks(self, era: Era) -> None:
         """Take note of what the server speaks, now that it is connected to anew."""
         self._era = era
-        self._refuses_handshake = self._config.transport is Transport.BUILTIN
+        self._refuses_handshake = self._is_ours
 
     def close(self) -> None:
         """Close every connection, and follow nothing more."""
@@ -122,7 +126,9 @@ class Ways:
         Raises:
             UpstreamUnavailable: They are closed for good.
         """
-        return self.updates.follow(self._owner(principal), uri, told)
+        # what is ours differs by who reads it, so that its updates do as well
+        owner = (principal.tenant, principal.subject) if self._is_ours else self._owner(principal)
+        return self.updates.follow(owner, uri, told)
 
     def _owner(self, principal: Principal) -> Owner:
         return () if self._is_shared else (principal.tenant, principal.subject)
@@ -145,6 +151,8 @@ class Ways:
             UpstreamError: There is none.
         """
         way = PLAIN if self._is_shared else Way(owner=self._owner(principal))
+        if self._is_ours:
+            call = msgspec.structs.replace(call, principal=principal)
         sent = False
         try:
             with Deadline(seconds), self._at_once(way) or await self._turn(way) as session:
@@ -170,7 +178,8 @@ class Ways:
             ):
                 sent = True
                 dialogue = Dialogue(conversation, deadline)
-                call = msgspec.structs.replace(call, dialogue=dialogue)
+                whose = principal if self._is_ours else None
+                call = msgspec.structs.replace(call, dialogue=dialogue, principal=whose)
                 if session.era.is_modern and not conversation.is_modern:
                     return await call_in_rounds(session, call, dialogue)
                 return await session.call(call)

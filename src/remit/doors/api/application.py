@@ -24,6 +24,7 @@ from remit.doors.api import (
     authority,
     doctor,
     grants,
+    inbox,
     keys,
     myself,
     projects,
@@ -66,6 +67,7 @@ ROUTERS: Final[Sequence[APIRouter]] = (
     authority.router,
     audit.router,
     doctor.router,
+    inbox.router,
     projects.router,
 )
 

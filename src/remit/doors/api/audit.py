@@ -9,10 +9,11 @@ from fastapi import APIRouter, Depends, Query
 from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, Field
 from starlette.responses import StreamingResponse
 
-from remit.admin.audit_rows import Form, audit_entry, exported, report_entry
+from remit.admin.audit_rows import Form, audit_entry, decision_entry, exported, report_entry
 from remit.doors.api.access import ByAdministrator
-from remit.doors.api.paging import Cursor, Limit, Page, cursor_at, position
+from remit.doors.api.paging import MOST, Cursor, Limit, Page, cursor_at, position
 from remit.model.calls import OutcomeKind
+from remit.model.decision_log import usual_rows
 from remit.model.events import AuditQuery
 from remit.storage.chain import BreakKind
 
@@ -64,6 +65,18 @@ class RowShape(BaseModel):
     arguments_size: int
     result_size: int
     error: str | None
+    agent: str | None = Field(description="The agent that acted, for itself or by another caller.")
+
+
+class DecisionShape(BaseModel):
+    """What an agent did or decided (`DecisionLog`)."""
+
+    id: str
+    agentId: str  # noqa: N815 - the source's spelling
+    decision: str = Field(description="As `Invoked tool: mcp__mail__send`, or a title.")
+    reasoning: str
+    context: str | None = Field(description="JSON, redacted and cut to the cap.")
+    timestamp: datetime
 
 
 class BreakShape(BaseModel):
@@ -169,6 +182,20 @@ async def search(
         items=[RowShape.model_validate(audit_entry(event)) for event in page],
         next=cursor_at(page[-1].id, of="audit") if more else None,
     )
+
+
+@router.get("/audit/decisions", operation_id="audit.decisions")
+async def decisions(
+    by: ByAdministrator,
+    agent: Annotated[str | None, Query(description="Of this agent alone.")] = None,
+    limit: Annotated[
+        int | None, Query(ge=1, le=MOST, description="Rows; 50 of one agent, else 100.")
+    ] = None,
+) -> Page[DecisionShape]:
+    """Show what agents did and decided, newest first: two rows a call, one a decision."""
+    most = usual_rows(agent) if limit is None else limit
+    rows = await by.services.audit.decisions(by.tenant.key, agent=agent, limit=most)
+    return Page(items=[DecisionShape.model_validate(decision_entry(row)) for row in rows])
 
 
 @router.get("/audit/verify", operation_id="audit.verify")

@@ -12,6 +12,8 @@ from remit.admin.editor import Editor
 from remit.admin.keys import KeyStore
 from remit.admin.revisions import RevisionStore
 from remit.admin.tenants import TenantStore
+from remit.crew.human import HumanInbox
+from remit.model.decision_log import LoggedDecision
 from remit.model.declaration import Declaration
 from remit.model.events import AuditEvent, AuditQuery
 from remit.model.health import Examination
@@ -47,6 +49,12 @@ class Audit(Protocol):
 
     async def search(self, query: AuditQuery) -> Sequence[AuditEvent]:
         """Return one row a call, newest first."""
+        ...
+
+    async def decisions(
+        self, tenant: str, *, agent: str | None, limit: int
+    ) -> Sequence[LoggedDecision]:
+        """Return what one agent, or every one, did and decided, newest first."""
         ...
 
     async def verify(self, tenant: str) -> ChainReport:
@@ -191,6 +199,7 @@ class Services:
     keys: KeyStore
     agents: AgentStore
     users: UserStore
+    inbox: HumanInbox
     revisions: RevisionStore
     editor: Editor
     audit: Audit

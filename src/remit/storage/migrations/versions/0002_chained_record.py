@@ -3,11 +3,15 @@
 import sqlalchemy as sa
 from alembic import op
 
-from remit.storage.chain import FIELDS, PAGE, canonical_time, row_hash
+from remit.storage.chain import FIELDS as NOW
+from remit.storage.chain import PAGE, canonical_time, row_hash
 from remit.storage.tables import audit_events
 
 revision = "0002"
 down_revision = "0001"
+
+FIELDS = tuple(name for name in NOW if name != "agent")
+"""Those that there were."""
 
 
 def upgrade() -> None:
@@ -48,7 +52,7 @@ def _chain_what_is_there() -> None:
             length, previous = ends.get(row.tenant, (0, ""))
             values = [getattr(row, name) for name in FIELDS]
             values[FIELDS.index("time")] = canonical_time(row.time)
-            ends[row.tenant] = (length + 1, row_hash(previous, length + 1, values))
+            ends[row.tenant] = (length + 1, row_hash(previous, length + 1, [*values, None]))
             marks.append({"link": length + 1, "hash": ends[row.tenant][1], "seq": seq})
         connection.execute(mark, marks)
     for tenant, (length, last) in ends.items():

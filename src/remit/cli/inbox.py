@@ -1,0 +1,150 @@
+"""`remit inbox`: what agents have to say to the human, and the answers."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+import typer
+
+from remit.app.installation import Installation, open_installation
+from remit.calls.ids import new_id
+from remit.cli.changes import making, operator
+from remit.cli.output import ConfigFlag, JsonFlag, TenantFlag, as_rows, print_json, print_table, run
+from remit.cli.remote import KeyFlag, UrlFlag, reach
+from remit.client import inbox
+from remit.crew.human import HumanInbox
+from remit.model.crew import Mail
+from remit.settings import Settings
+from remit.storage.crew import Crew
+from remit.storage.notices import Notices
+
+inbox_app = typer.Typer(
+    help="Read and answer what agents write to the human.", no_args_is_help=True
+)
+
+MailArgument = Annotated[str, typer.Argument(metavar="MAIL", help="The id of the mail.")]
+
+Shown = Mapping[str, Any]
+
+_COLUMNS = ("id", "created", "sender", "read", "subject")
+
+
+@inbox_app.command("list")
+def list_inbox(
+    *,
+    every: Annotated[bool, typer.Option("--all", help="Show what was read, too.")] = False,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="Most mails.")] = 100,
+    config: ConfigFlag = None,
+    tenant: TenantFlag = None,
+    url: UrlFlag = None,
+    key: KeyFlag = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Show the mail to the human, newest first: what is not read yet, or all."""
+    if (remote := reach(url, key, tenant)) is not None:
+        page = remote.ask(inbox.list_newest(every=every, limit=limit))
+        shown: Sequence[Shown] = [_entry(mail) for mail in page.items]
+    else:
+        shown = run(lambda: _all(Settings.read(config, tenant=tenant), every, limit))
+    if as_json:
+        print_json(shown)
+        return
+    rows = [{**mail, "read": "yes" if mail["read"] else "no"} for mail in shown]
+    print_table(_COLUMNS, as_rows(rows, _COLUMNS), empty="no mail")
+
+
+@inbox_app.command()
+def read(
+    mail: MailArgument,
+    *,
+    config: ConfigFlag = None,
+    tenant: TenantFlag = None,
+    url: UrlFlag = None,
+    key: KeyFlag = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Show a mail, and mark it as read."""
+    if (remote := reach(url, key, tenant)) is not None:
+        shown = _entry(remote.ask(inbox.read(mail)))
+    else:
+        shown = run(lambda: _read(Settings.read(config, tenant=tenant), mail))
+    if as_json:
+        print_json(shown)
+        return
+    typer.echo(f"from     {shown['sender']}\nsent     {shown['created']}")
+    typer.echo(f"subject  {_plain(shown['subject'])}\n\n{_plain(shown['body'])}")
+
+
+@inbox_app.command()
+def reply(
+    mail: MailArgument,
+    body: Annotated[
+        str, typer.Argument(metavar="TEXT", help="The answer; `-` reads standard input.")
+    ],
+    *,
+    config: ConfigFlag = None,
+    tenant: TenantFlag = None,
+    url: UrlFlag = None,
+    key: KeyFlag = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Answer the agent that sent a mail."""
+    said = sys.stdin.read() if body == "-" else body
+    if (remote := reach(url, key, tenant)) is not None:
+        shown = _entry(remote.ask(inbox.reply(mail, said)))
+    else:
+        shown = run(lambda: _reply(Settings.read(config, tenant=tenant), mail, said))
+    if as_json:
+        print_json(shown)
+    else:
+        typer.echo(f"mail {shown['id']!r} is sent to agent {shown['to_agent']!r}")
+
+
+async def _all(settings: Settings, every: bool, limit: int) -> Sequence[Shown]:
+    async with open_installation(settings, author="") as opened:
+        mails = await _inbox(opened).mails(opened.tenant.name, include_read=every, limit=limit)
+        return [_entry(mail) for mail in mails]
+
+
+async def _read(settings: Settings, mail_id: str) -> Shown:
+    async with (
+        open_installation(settings, author="") as opened,
+        making(opened, "inbox.read", {"id": mail_id}),
+    ):
+        return _entry(await _inbox(opened).read(opened.tenant.name, mail_id))
+
+
+async def _reply(settings: Settings, mail_id: str, body: str) -> Shown:
+    async with (
+        open_installation(settings, author="") as opened,
+        making(opened, "inbox.reply", {"id": mail_id}),
+    ):
+        tenant, author = opened.tenant.name, operator()
+        return _entry(await _inbox(opened).reply(tenant, mail_id, body, author=author))
+
+
+def _inbox(opened: Installation) -> HumanInbox:
+    store = Crew(opened.database, Notices(opened.database))
+    return HumanInbox(store=store, clock=lambda: datetime.now(UTC), new_id=new_id)
+
+
+def _entry(mail: Mail | inbox.Mail) -> Shown:
+    return {
+        "id": mail.id,
+        "from_agent": mail.from_agent or None,
+        "from_type": mail.from_type and str(mail.from_type),
+        "sender": mail.sender,
+        "to_agent": mail.to_agent or None,
+        "subject": mail.subject,
+        "body": mail.body,
+        "created": mail.created.isoformat(timespec="seconds"),
+        "read": None if mail.read is None else mail.read.isoformat(timespec="seconds"),
+    }
+
+
+def _plain(text: str) -> str:
+    """Keep control characters off the terminal; an agent wrote this."""
+    return "".join(
+        char if char.isprintable() or char == "\n" else "\N{REPLACEMENT CHARACTER}" for char in text
+    )

@@ -1,0 +1,1 @@
+"""The crew: agents that report to one another, as servers of the gateway's own."""

@@ -1,0 +1,111 @@
+"""The human's side of the mail: what agents, or the gateway, have sent to the human of a tenant.
+
+There is one inbox a tenant. Whoever administers it is the human; the record says who that was.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final, Protocol
+
+from remit.crew.desk import settled
+from remit.crew.mailbox import reply_subject
+from remit.errors import BadCall, NotFound
+from remit.model.crew import Change, CrewEvent, Mail
+
+_HUMAN: Final = ""
+
+
+class InboxStore(Protocol):
+    """Where mail is kept; `storage/crew.py` says more."""
+
+    async def apply(self, change: Change) -> None:
+        """Write all of *change*, or raise Outdated and write nothing."""
+        ...
+
+    async def find_mail(self, tenant: str, mail_id: str) -> Mail | None:
+        """Return a mail, or None."""
+        ...
+
+    async def inbox(
+        self, tenant: str, to_agent: str, *, include_read: bool, limit: int
+    ) -> Sequence[Mail]:
+        """Return mails to an agent, newest first."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HumanInbox:
+    """The mail of a tenant's human.
+
+    Attributes:
+        clock: Returns the time, aware UTC.
+        new_id: Returns an id that nothing has.
+    """
+
+    store: InboxStore
+    clock: Callable[[], datetime]
+    new_id: Callable[[], str]
+
+    async def mails(self, tenant: str, *, include_read: bool, limit: int) -> Sequence[Mail]:
+        """Return the newest mails to the human, newest first."""
+        return await self.store.inbox(tenant, _HUMAN, include_read=include_read, limit=limit)
+
+    async def read(self, tenant: str, mail_id: str) -> Mail:
+        """Return a mail to the human, and mark it as read.
+
+        Raises:
+            NotFound: There is none of that id.
+        """
+
+        async def attempt() -> Mail:
+            mail = await self._find(tenant, mail_id)
+            if mail.read is None:
+                await self.store.apply(Change(mails=(replace(mail, read=self.clock()),)))
+                mail = await self._find(tenant, mail_id)
+            return mail
+
+        return await settled(attempt)
+
+    async def reply(self, tenant: str, mail_id: str, body: str, *, author: str) -> Mail:
+        """Answer the agent that sent a mail; *author* is who does, such as `cli:ada`.
+
+        Raises:
+            NotFound: There is no such mail.
+            BadCall: No agent sent it, or the answer is empty.
+        """
+        original = await self.read(tenant, mail_id)
+        if not body.strip():
+            raise BadCall("an answer without words helps nobody: say something")
+        if not original.from_agent:
+            raise BadCall(f"mail {mail_id!r} is from {original.sender}, which has no inbox")
+        now = self.clock()
+        mail = Mail(
+            id=self.new_id(),
+            tenant=tenant,
+            sender=author,
+            to_agent=original.from_agent,
+            subject=reply_subject(original.subject),
+            body=body,
+            created=now,
+        )
+        event = CrewEvent(
+            id=self.new_id(),
+            tenant=tenant,
+            topic="mail.sent",
+            payload={
+                "mailId": mail.id,
+                "toAgentId": mail.to_agent,
+                "isForHuman": False,
+                "subject": mail.subject,
+            },
+            created=now,
+        )
+        await self.store.apply(Change(mails=(mail,), events=(event,)))
+        return mail
+
+    async def _find(self, tenant: str, mail_id: str) -> Mail:
+        mail = await self.store.find_mail(tenant, mail_id)
+        if mail is None or not mail.is_for_human:
+            raise NotFound(f"there is no mail {mail_id[:80]!r} in the inbox")
+        return mail

@@ -1,0 +1,214 @@
+"""What the crew works on, as rows: read one by one, written together or not at all.
+
+read values ──▶ decide ──▶ apply(change) ──▶ rows and events in one transaction, and a notice
+     ▲                          │
+     └── look again ◀── Outdated: somebody else was faster, nothing was written
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import Select, func, select, text
+
+from remit.model.crew import (
+    Change,
+    Comment,
+    CrewEvent,
+    Epic,
+    EpicState,
+    Mail,
+    Member,
+    Once,
+    Task,
+    TaskState,
+)
+from remit.model.principals import AgentType
+from remit.storage.crew_changes import write_change
+from remit.storage.crew_rows import comment_of, epic_of, mail_of, member_of, once_of, task_of
+from remit.storage.database import Database
+from remit.storage.dialects import insert
+from remit.storage.notices import CREW_CHANNEL, Notices
+from remit.storage.outbox import event_of
+from remit.storage.tables import (
+    agents,
+    crew_agents,
+    crew_comments,
+    crew_epics,
+    crew_events,
+    crew_keys,
+    crew_mail,
+    crew_tasks,
+)
+
+_MEMBERS: Final = select(
+    *(agents.c[name] for name in ("tenant", "id", "type", "epic", "created")),
+    *(column for column in crew_agents.c if column.name not in ("tenant", "id")),
+).select_from(
+    agents.outerjoin(
+        crew_agents, (crew_agents.c.tenant == agents.c.tenant) & (crew_agents.c.id == agents.c.id)
+    )
+)
+
+
+class Crew:
+    """Agents at work, epics, tasks and mail of every tenant.
+
+    Args:
+        database: Where they are.
+        notices: Told of every change, so that whoever waits for one looks at once.
+    """
+
+    def __init__(self, database: Database, notices: Notices) -> None:
+        self._database = database
+        self._notices = notices
+
+    async def apply(self, change: Change) -> None:
+        """Write all of *change*.
+
+        Raises:
+            Outdated: Something of it was changed meanwhile; nothing is written.
+            Conflict: Another epic has that issue; likewise.
+        """
+        async with self._database.writing() as connection:
+            await write_change(connection, change)
+            if connection.dialect.name == "postgresql":
+                await connection.execute(text(f"NOTIFY {CREW_CHANNEL}"))
+        self._notices.note()
+
+    async def touch(self, tenant: str, agent_id: str, now: datetime) -> None:
+        """Take note that an agent is active; that is no change of it."""
+        values = {
+            "tenant": tenant,
+            "id": agent_id,
+            "state": "IDLE",
+            "task": "",
+            "paused": "",
+            "tmux_session": "",
+            "crashes": 0,
+            "last_active": now,
+            "updated": now,
+            "version": 0,
+        }
+        async with self._database.writing() as connection:
+            statement = insert(connection, crew_agents).values(values)
+            await connection.execute(
+                statement.on_conflict_do_update(
+                    index_elements=["tenant", "id"], set_={"last_active": now}
+                )
+            )
+
+    async def find_member(self, tenant: str, agent_id: str) -> Member | None:
+        """Return a registered agent at its work, or None."""
+        row = await self._one(_MEMBERS.where(agents.c.tenant == tenant, agents.c.id == agent_id))
+        return None if row is None else member_of(row)
+
+    async def members(
+        self, tenant: str, *, of_type: AgentType | None = None, epic: str | None = None
+    ) -> Sequence[Member]:
+        """Return registered agents, oldest first; of one type or of one epic where that is said."""
+        query = _MEMBERS.where(agents.c.tenant == tenant).order_by(agents.c.created, agents.c.id)
+        if of_type is not None:
+            query = query.where(agents.c.type == of_type.value)
+        if epic is not None:
+            query = query.where(agents.c.epic == epic)
+        return [member_of(row) for row in await self._all(query)]
+
+    async def find_epic(self, tenant: str, epic_id: str) -> Epic | None:
+        """Return an epic, or None."""
+        row = await self._one(
+            select(crew_epics).where(crew_epics.c.tenant == tenant, crew_epics.c.id == epic_id)
+        )
+        return None if row is None else epic_of(row)
+
+    async def epics(self, tenant: str, *, state: EpicState | None = None) -> Sequence[Epic]:
+        """Return every epic, oldest first, or those in one state."""
+        query = select(crew_epics).where(crew_epics.c.tenant == tenant)
+        if state is not None:
+            query = query.where(crew_epics.c.state == state.value)
+        ordered = query.order_by(crew_epics.c.created, crew_epics.c.id)
+        return [epic_of(row) for row in await self._all(ordered)]
+
+    async def find_task(self, tenant: str, task_id: str) -> Task | None:
+        """Return a task, or None."""
+        row = await self._one(
+            select(crew_tasks).where(crew_tasks.c.tenant == tenant, crew_tasks.c.id == task_id)
+        )
+        return None if row is None else task_of(row)
+
+    async def tasks(
+        self, tenant: str, *, epic: str | None = None, state: TaskState | None = None
+    ) -> Sequence[Task]:
+        """Return every task, oldest first; of one epic or in one state where that is said."""
+        query = select(crew_tasks).where(crew_tasks.c.tenant == tenant)
+        if epic is not None:
+            query = query.where(crew_tasks.c.epic == epic)
+        if state is not None:
+            query = query.where(crew_tasks.c.state == state.value)
+        ordered = query.order_by(crew_tasks.c.created, crew_tasks.c.id)
+        return [task_of(row) for row in await self._all(ordered)]
+
+    async def comments(self, tenant: str, task_id: str) -> Sequence[Comment]:
+        """Return what was said about a task, oldest first."""
+        query = select(crew_comments).where(
+            crew_comments.c.tenant == tenant, crew_comments.c.task == task_id
+        )
+        ordered = query.order_by(crew_comments.c.created, crew_comments.c.id)
+        return [comment_of(row) for row in await self._all(ordered)]
+
+    async def find_mail(self, tenant: str, mail_id: str) -> Mail | None:
+        """Return a mail, or None."""
+        row = await self._one(
+            select(crew_mail).where(crew_mail.c.tenant == tenant, crew_mail.c.id == mail_id)
+        )
+        return None if row is None else mail_of(row)
+
+    async def inbox(
+        self, tenant: str, to_agent: str, *, include_read: bool, limit: int
+    ) -> Sequence[Mail]:
+        """Return the newest mails to an agent, newest first; an empty id is the human."""
+        query = select(crew_mail).where(
+            crew_mail.c.tenant == tenant, crew_mail.c.to_agent == to_agent
+        )
+        if not include_read:
+            query = query.where(crew_mail.c.is_read.is_(False))
+        ordered = query.order_by(crew_mail.c.created.desc(), crew_mail.c.id.desc()).limit(limit)
+        return [mail_of(row) for row in await self._all(ordered)]
+
+    async def count_unread(self, tenant: str, to_agent: str) -> int:
+        """Return how many mails to an agent are not read yet; an empty id is the human."""
+        query = select(func.count()).where(
+            crew_mail.c.tenant == tenant,
+            crew_mail.c.to_agent == to_agent,
+            crew_mail.c.is_read.is_(False),
+        )
+        async with self._database.reading() as connection:
+            return (await connection.execute(query)).scalar_one()
+
+    async def find_once(self, tenant: str, by: str, tool: str, key: str) -> Once | None:
+        """Return what was answered under a key, or None."""
+        columns = crew_keys.c
+        row = await self._one(
+            select(crew_keys).where(
+                columns.tenant == tenant, columns.by == by, columns.tool == tool, columns.key == key
+            )
+        )
+        return None if row is None else once_of(row)
+
+    async def events(self, *, after: int, limit: int) -> Sequence[tuple[int, CrewEvent]]:
+        """Return events of every tenant with a number above *after*, in the order of commits."""
+        query = (
+            select(crew_events)
+            .where(crew_events.c.seq > after)
+            .order_by(crew_events.c.seq)
+            .limit(limit)
+        )
+        return [(row.seq, event_of(row)) for row in await self._all(query)]
+
+    async def _one(self, query: Select[Any]) -> Any:
+        async with self._database.reading() as connection:
+            return (await connection.execute(query)).one_or_none()
+
+    async def _all(self, query: Select[Any]) -> Sequence[Any]:
+        async with self._database.reading() as connection:
+            return (await connection.execute(query)).all()

@@ -1,0 +1,208 @@
+"""The crew's work in memory: passes the same suite as the stores in a database."""
+
+from collections.abc import Mapping, MutableMapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from operator import attrgetter
+from typing import TypeVar
+
+from remit.errors import Conflict, Outdated
+from remit.model.agents import Agent
+from remit.model.crew import (
+    DONE,
+    ENDED,
+    Change,
+    Comment,
+    CrewEvent,
+    Epic,
+    EpicState,
+    Mail,
+    Member,
+    Once,
+    Task,
+    TaskState,
+)
+from remit.model.principals import AgentType
+
+Versioned = TypeVar("Versioned", Epic, Task, Mail, Member)
+Place = tuple[str, str]
+
+_by_age = attrgetter("created", "id")
+
+
+class InMemoryCrew:
+    """Agents at work, epics, tasks and mail, in dictionaries by tenant and id.
+
+    Args:
+        agents: Who is registered.
+    """
+
+    def __init__(self, *agents: Agent) -> None:
+        self._agents: dict[Place, Agent] = {(agent.tenant, agent.id): agent for agent in agents}
+        self._members: dict[Place, Member] = {}
+        self._active: dict[Place, datetime] = {}
+        self._epics: dict[Place, Epic] = {}
+        self._tasks: dict[Place, Task] = {}
+        self._mails: dict[Place, Mail] = {}
+        self._comments: list[Comment] = []
+        self._events: list[CrewEvent] = []
+        self._once: dict[tuple[str, str, str, str], Once] = {}
+
+    async def apply(self, change: Change) -> None:
+        """Write all of *change*.
+
+        Raises:
+            Outdated: Something of it was changed meanwhile; nothing is written.
+            Conflict: Another epic has that issue; likewise.
+        """
+        self._check(change)
+        if change.once is not None:
+            self._once[_once_key(change.once)] = change.once
+        self._agents |= {(agent.tenant, agent.id): agent for agent in change.agents}
+        _store(self._epics, change.epics)
+        _store(self._tasks, change.tasks)
+        _store(self._members, change.members)
+        _store(self._mails, change.mails)
+        for member in change.members:
+            place = (member.tenant, member.id)
+            self._agents[place] = replace(self._agents[place], epic=member.epic)
+        self._comments += change.comments
+        self._events += change.events
+
+    def _check(self, change: Change) -> None:
+        if change.once is not None and _once_key(change.once) in self._once:
+            raise Outdated("somebody else made the same meanwhile")
+        if any((agent.tenant, agent.id) in self._agents for agent in change.agents):
+            raise Outdated("somebody else made the same meanwhile")
+        for epic in change.epics:
+            if epic.linear_issue_id and any(
+                (each.tenant, each.linear_issue_id) == (epic.tenant, epic.linear_issue_id)
+                and each.id != epic.id
+                for each in self._epics.values()
+            ):
+                raise Conflict(f"an epic of the issue {epic.linear_issue_id!r} exists already")
+            if epic.state is EpicState.COMPLETED and any(
+                (task.tenant, task.epic) == (epic.tenant, epic.id) and task.state not in DONE
+                for task in self._tasks.values()
+            ):
+                raise Outdated(f"epic {epic.id!r} was given another task meanwhile")
+        for place in {(task.tenant, epic) for task in change.tasks for epic in change.open_epics}:
+            if place not in self._epics or self._epics[place].state in ENDED:
+                raise Outdated("an epic has ended meanwhile")
+        _require_seen(self._epics, change.epics)
+        _require_seen(self._tasks, change.tasks)
+        _require_seen(self._members, change.members)
+        _require_seen(self._mails, change.mails)
+
+    async def touch(self, tenant: str, agent_id: str, now: datetime) -> None:
+        """Take note that an agent is active; that is no change of it."""
+        self._active[tenant, agent_id] = now
+
+    async def find_member(self, tenant: str, agent_id: str) -> Member | None:
+        """Return a registered agent at its work, or None."""
+        agent = self._agents.get((tenant, agent_id))
+        return None if agent is None else self._member(agent)
+
+    async def members(
+        self, tenant: str, *, of_type: AgentType | None = None, epic: str | None = None
+    ) -> Sequence[Member]:
+        """Return registered agents, oldest first; of one type or of one epic where that is said."""
+        found = [
+            self._member(agent)
+            for agent in self._agents.values()
+            if agent.tenant == tenant
+            and of_type in (None, agent.type)
+            and epic in (None, agent.epic)
+        ]
+        return sorted(found, key=_by_age)
+
+    def _member(self, agent: Agent) -> Member:
+        place = (agent.tenant, agent.id)
+        known = self._members.get(place)
+        if known is None:
+            known = Member(
+                id=agent.id,
+                tenant=agent.tenant,
+                type=agent.type,
+                created=agent.created,
+                updated=agent.created,
+            )
+        active = self._active.get(place)
+        if active is not None and known.version == 0:
+            known = replace(known, updated=active)
+        return replace(known, epic=agent.epic, last_active=active)
+
+    async def find_epic(self, tenant: str, epic_id: str) -> Epic | None:
+        """Return an epic, or None."""
+        return self._epics.get((tenant, epic_id))
+
+    async def epics(self, tenant: str, *, state: EpicState | None = None) -> Sequence[Epic]:
+        """Return every epic, oldest first, or those in one state."""
+        found = [each for each in self._epics.values() if each.tenant == tenant]
+        return sorted((each for each in found if state in (None, each.state)), key=_by_age)
+
+    async def find_task(self, tenant: str, task_id: str) -> Task | None:
+        """Return a task, or None."""
+        return self._tasks.get((tenant, task_id))
+
+    async def tasks(
+        self, tenant: str, *, epic: str | None = None, state: TaskState | None = None
+    ) -> Sequence[Task]:
+        """Return every task, oldest first; of one epic or in one state where that is said."""
+        found = [
+            each
+            for each in self._tasks.values()
+            if each.tenant == tenant and epic in (None, each.epic) and state in (None, each.state)
+        ]
+        return sorted(found, key=_by_age)
+
+    async def comments(self, tenant: str, task_id: str) -> Sequence[Comment]:
+        """Return what was said about a task, oldest first."""
+        found = [each for each in self._comments if each.tenant == tenant and each.task == task_id]
+        return sorted(found, key=_by_age)
+
+    async def find_mail(self, tenant: str, mail_id: str) -> Mail | None:
+        """Return a mail, or None."""
+        return self._mails.get((tenant, mail_id))
+
+    async def inbox(
+        self, tenant: str, to_agent: str, *, include_read: bool, limit: int
+    ) -> Sequence[Mail]:
+        """Return the newest mails to an agent, newest first; an empty id is the human."""
+        found = [
+            mail
+            for mail in self._mails.values()
+            if mail.tenant == tenant
+            and mail.to_agent == to_agent
+            and (include_read or mail.read is None)
+        ]
+        return sorted(found, key=_by_age, reverse=True)[:limit]
+
+    async def count_unread(self, tenant: str, to_agent: str) -> int:
+        """Return how many mails to an agent are not read yet; an empty id is the human."""
+        every = len(self._mails)
+        return len(await self.inbox(tenant, to_agent, include_read=False, limit=every))
+
+    async def find_once(self, tenant: str, by: str, tool: str, key: str) -> Once | None:
+        """Return what was answered under a key, or None."""
+        return self._once.get((tenant, by, tool, key))
+
+    async def events(self, *, after: int, limit: int) -> Sequence[tuple[int, CrewEvent]]:
+        """Return events of every tenant with a number above *after*, lowest first."""
+        return list(enumerate(self._events, start=1))[after : after + limit]
+
+
+def _once_key(once: Once) -> tuple[str, str, str, str]:
+    return (once.tenant, once.by, once.tool, once.key)
+
+
+def _store(kept: MutableMapping[Place, Versioned], changed: Sequence[Versioned]) -> None:
+    for value in changed:
+        kept[value.tenant, value.id] = replace(value, version=value.version + 1)
+
+
+def _require_seen(kept: Mapping[Place, Versioned], changed: Sequence[Versioned]) -> None:
+    for value in changed:
+        known = kept.get((value.tenant, value.id))
+        if value.version != (0 if known is None else known.version):
+            raise Outdated(f"{value.id!r} was changed by somebody else meanwhile")

@@ -1,0 +1,136 @@
+"""What an agent may know of itself, and the log of its decisions (S3.17-S3.20)."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from remit.model.crew import Change
+from remit.testing.crew_gateway import CrewFolk
+
+Name = Callable[[str], str]
+
+STATUS = [
+    "createdAt",
+    "currentEpicId",
+    "currentTaskId",
+    "id",
+    "lastActiveAt",
+    "state",
+    "tmuxSessionName",
+    "type",
+    "updatedAt",
+]
+TASK = [
+    "branchName",
+    "createdAt",
+    "description",
+    "epicId",
+    "id",
+    "prUrl",
+    "state",
+    "title",
+    "updatedAt",
+    "worktreePath",
+]
+EPIC = [
+    "completedAt",
+    "createdAt",
+    "description",
+    "id",
+    "linearIssueId",
+    "linearIssueUrl",
+    "state",
+    "title",
+    "updatedAt",
+]
+
+
+async def test_an_agent_sees_who_it_is(folk: CrewFolk, name: Name) -> None:
+    """S3.17."""
+    w1 = await folk.worker(name("w1"), epic="e7")
+
+    first = await w1.does("agent__get_status")
+    second = await w1.does("agent__get_status")
+
+    assert sorted(first) == STATUS
+    assert (first["id"], first["type"], first["state"]) == (w1.id, "WORKER", "IDLE")
+    assert (first["currentEpicId"], first["currentTaskId"]) == ("e7", None)
+    assert first["lastActiveAt"] is None
+    assert second["lastActiveAt"] >= first["createdAt"]  # the call before this one (S3.11)
+
+
+async def test_sending_mail_is_activity(folk: CrewFolk, name: Name) -> None:
+    """S3.14."""
+    w1 = await folk.worker(name("w1"))
+
+    await w1.does("mail__send", toHuman=True, subject="s", body="b")
+
+    member = await folk.crew.find_member("default", w1.id)
+    assert member is not None
+    assert member.last_active is not None
+
+
+async def test_a_worker_sees_its_task_and_its_epic(folk: CrewFolk, name: Name) -> None:
+    """S3.18, S3.19."""
+    boss = await folk.supervisor(name("s1"))
+    w1 = await folk.worker(name("w1"))
+    epic = await boss.does(
+        "epic__create",
+        title="Shop",
+        description="d",
+        linearIssueId=name("SHOP"),
+        linearIssueUrl="u",
+    )
+    task = await boss.does("task__create", title="T", description="d", epicId=epic["epicId"])
+    await boss.does("task__assign", taskId=task["taskId"], agentId=w1.id)
+
+    own = await w1.does("agent__get_task")
+    over = await w1.does("agent__get_epic")
+
+    assert sorted(own) == TASK
+    assert (own["id"], own["state"], own["epicId"]) == (
+        task["taskId"],
+        "ASSIGNED",
+        epic["epicId"],
+    )
+    assert sorted(over) == EPIC
+    assert (over["id"], over["title"], over["linearIssueId"]) == (
+        epic["epicId"],
+        "Shop",
+        name("SHOP"),
+    )
+
+
+async def test_an_agent_without_task_or_epic_is_told_so(folk: CrewFolk, name: Name) -> None:
+    """S3.10, S3.18, S3.19."""
+    boss, o1 = await folk.supervisor(name("s1")), await folk.orchestrator(name("o1"))
+    w1 = await folk.worker(name("w1"))
+
+    for agent in (boss, o1, w1):
+        assert await agent.fails("agent__get_task") == "INVALID_AGENT_STATE"
+        assert await agent.fails("agent__get_epic") == "INVALID_AGENT_STATE"
+
+
+async def test_an_epic_or_task_that_is_gone_is_not_found(folk: CrewFolk, name: Name) -> None:
+    """S3.18, S3.19."""
+    o1 = await folk.orchestrator(name("o1"), epic="gone")
+    w1 = await folk.worker(name("w1"))
+    member = await folk.crew.find_member("default", w1.id)
+    assert member is not None
+    await folk.crew.apply(Change(members=(replace(member, task="gone"),)))
+
+    assert await o1.fails("agent__get_epic") == "RESOURCE_NOT_FOUND"
+    assert await w1.fails("agent__get_task") == "RESOURCE_NOT_FOUND"
+    assert await w1.fails("agent__get_epic") == "RESOURCE_NOT_FOUND"
+
+
+async def test_a_decision_is_logged_by_its_call(folk: CrewFolk, name: Name) -> None:
+    """S3.20, R28."""
+    w1 = await folk.worker(name("w1"))
+
+    logged = await w1.does("system__log_decision", title=name("Use SQL"), body="It is there")
+
+    assert sorted(logged) == ["logId", "timestamp"]
+    assert await w1.fails("system__log_decision", title="", body="b") == "INVALID_INPUT"
+    assert await w1.fails("system__log_decision", title="t", body=" ") == "INVALID_INPUT"
+    rows = folk.gateway.running.audit("--text", name("Use SQL"))
+    assert [(row["tool"], row["outcome"]) for row in rows] == [("log_decision", "ok")]

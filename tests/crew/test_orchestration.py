@@ -1,0 +1,150 @@
+"""What SUPERVISORs do about orchestrators and other agents (R34, S3.37, S3.38)."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+import anyio
+
+from remit.testing.crew_gateway import CrewCaller, CrewFolk
+
+Name = Callable[[str], str]
+
+
+async def _epic(boss: CrewCaller) -> str:
+    return (await boss.does("epic__create", title="Shop", description="d"))["epicId"]
+
+
+async def _task(boss: CrewCaller, epic: str, worker: CrewCaller | None = None) -> str:
+    made = await boss.does("task__create", title="Cart", description="d", epicId=epic)
+    if worker is not None:
+        await boss.does("task__assign", taskId=made["taskId"], agentId=worker.id)
+    return made["taskId"]
+
+
+async def test_an_epic_gets_one_orchestrator(folk: CrewFolk, name: Name) -> None:
+    boss = await folk.supervisor(name("s1"))
+    epic = await _epic(boss)
+    made: list[str] = []
+
+    async def create() -> None:
+        answer = await boss.answer("orchestrator__create", epicId=epic)
+        if not answer["result"]["isError"]:
+            made.append(answer["result"]["structuredContent"]["agentId"])
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(4):
+            tasks.start_soon(create)
+
+    listed = await boss.does("orchestrator__list")
+    mine = [each for each in listed["orchestrators"] if each["epicId"] == epic]
+    assert [each["agentId"] for each in mine] == made
+    assert len(made) == 1
+    assert mine[0]["healthy"] is True
+    assert listed["count"] == len(listed["orchestrators"])
+    assert await boss.fails("orchestrator__create", epicId=epic) == "INVALID_INPUT"
+    assert await boss.fails("orchestrator__create", epicId="none") == "RESOURCE_NOT_FOUND"
+
+
+async def test_who_was_not_active_for_long_is_unhealthy(folk: CrewFolk, name: Name) -> None:
+    """S3.38."""
+    boss = await folk.supervisor(name("s1"))
+    o1, w1 = await folk.orchestrator(name("o1")), await folk.worker(name("w1"))
+    await o1.does("agent__get_status")
+
+    before = await boss.does("orchestrator__check_health", agentId=o1.id)
+    ago = datetime.now(UTC) - timedelta(minutes=7, seconds=5)
+    await folk.crew.touch("default", o1.id, ago)
+    after = await boss.does("orchestrator__check_health", agentId=o1.id)
+
+    assert (before["healthy"], before["minutesSinceActivity"]) == (True, 0)
+    assert (after["healthy"], after["minutesSinceActivity"]) == (False, 7)
+    code = await boss.fails("orchestrator__check_health", agentId=w1.id)
+    assert code == "INVALID_AGENT_STATE"
+    assert await boss.fails("orchestrator__check_health", agentId="none") == "AGENT_NOT_FOUND"
+
+
+async def test_recovery_begins_an_epics_work_anew(folk: CrewFolk, name: Name) -> None:
+    """S3.37: unfinished tasks are PENDING, workers free, the human has mail."""
+    boss = await folk.supervisor(name("s1"))
+    epic = await _epic(boss)
+    o1 = await folk.orchestrator(name("o1"), epic=epic)
+    w1, w2 = await folk.worker(name("w1")), await folk.worker(name("w2"))
+    done, lost = await _task(boss, epic, w1), ""
+    for state in ("IN_PROGRESS", "REVIEW", "COMPLETED"):
+        await w1.does("task__update_status", state=state, taskId=done)
+    lost = await _task(boss, epic, w2)
+    await w2.does("task__update_status", state="IN_PROGRESS")
+    waiting = await _task(boss, epic)
+
+    recovered = await boss.does("orchestrator__recover", agentId=o1.id)
+
+    assert (recovered["tasksReset"], recovered["workersFreed"]) == (1, 1)
+    tasks = {task["id"]: task for task in (await boss.does("task__list", epicId=epic))["tasks"]}
+    assert {key: task["state"] for key, task in tasks.items()} == {
+        done: "COMPLETED",
+        lost: "PENDING",
+        waiting: "PENDING",
+    }
+    assert tasks[lost]["assignedAgentId"] is None
+    assert (await w2.does("agent__get_status"))["currentTaskId"] is None
+    mails = await folk.crew.inbox("default", "", include_read=False, limit=100)
+    assert [mail.from_agent for mail in mails if o1.id in mail.subject] == [boss.id]
+    assert await boss.fails("orchestrator__recover", agentId=w1.id) == "INVALID_AGENT_STATE"
+    assert await boss.fails("orchestrator__recover", agentId="none") == "AGENT_NOT_FOUND"
+
+
+async def test_a_paused_agent_rests_until_it_is_resumed(folk: CrewFolk, name: Name) -> None:
+    boss, w1 = await folk.supervisor(name("s1")), await folk.worker(name("w1"))
+    idle = await folk.worker(name("w2"))
+    epic = await _epic(boss)
+    await _task(boss, epic, w1)
+    other = await _task(boss, epic)
+
+    paused = await boss.does("supervisor__pause_agent", agentId=w1.id, reason="budget")
+    again = await boss.does("supervisor__pause_agent", agentId=w1.id, reason="budget")
+    await boss.does("supervisor__pause_agent", agentId=idle.id, reason="budget")
+    code = await w1.fails("task__update_status", state="IN_PROGRESS")
+    given = await boss.fails("task__assign", taskId=other, agentId=idle.id)
+    await w1.does("mail__send", toHuman=True, subject="Why", body="b")
+    resumed = await boss.does("supervisor__resume_agent", agentId=w1.id)
+    await w1.does("task__update_status", state="IN_PROGRESS")
+
+    assert (paused["state"], paused["paused"], paused["reason"]) == ("WAITING", True, "budget")
+    assert again == paused
+    assert (code, given) == ("INVALID_AGENT_STATE", "INVALID_AGENT_STATE")
+    assert (resumed["state"], resumed["paused"]) == ("BUSY", False)
+    assert (await boss.does("supervisor__resume_agent", agentId=idle.id))["state"] == "IDLE"
+    code = await boss.fails("supervisor__pause_agent", agentId=boss.id, reason="r")
+    assert code == "INVALID_INPUT"
+    for tool in ("pause_agent", "resume_agent"):
+        arguments = {"reason": "r"} if tool == "pause_agent" else {}
+        code = await boss.fails(f"supervisor__{tool}", agentId="none", **arguments)
+        assert code == "AGENT_NOT_FOUND"
+
+
+async def test_a_task_goes_from_one_worker_to_another(folk: CrewFolk, name: Name) -> None:
+    boss = await folk.supervisor(name("s1"))
+    w1, w2 = await folk.worker(name("w1")), await folk.worker(name("w2"))
+    epic = await _epic(boss)
+    task = await _task(boss, epic, w1)
+    await w1.does("task__update_status", state="IN_PROGRESS")
+
+    moved = await boss.does("supervisor__reassign_task", taskId=task, agentId=w2.id)
+    again = await boss.does("supervisor__reassign_task", taskId=task, agentId=w2.id)
+
+    assert (moved["agentId"], moved["previousAgentId"], moved["state"]) == (
+        w2.id,
+        w1.id,
+        "ASSIGNED",
+    )
+    assert again["agentId"] == w2.id
+    assert (await w1.does("agent__get_status"))["state"] == "IDLE"
+    assert (await w2.does("agent__get_task"))["id"] == task
+    assert await w1.fails("task__update_status", state="REVIEW", taskId=task) == "PERMISSION_DENIED"
+    reassign = "supervisor__reassign_task"
+    assert await boss.fails(reassign, taskId="none", agentId=w1.id) == "RESOURCE_NOT_FOUND"
+    assert await boss.fails(reassign, taskId=task, agentId="none") == "AGENT_NOT_FOUND"
+    assert await boss.fails(reassign, taskId=task, agentId=boss.id) == "INVALID_AGENT_STATE"
+    for state in ("IN_PROGRESS", "REVIEW", "COMPLETED"):
+        await w2.does("task__update_status", state=state, taskId=task)
+    assert await boss.fails(reassign, taskId=task, agentId=w1.id) == "INVALID_INPUT"

@@ -1,0 +1,51 @@
+"""A worker that falls silent under a running gateway: its task is another one's (S3.38)."""
+
+import json
+from pathlib import Path
+
+import anyio
+import pytest
+
+from remit.app.bundled import CREW
+from remit.storage.database import default_url
+from remit.testing.crew_gateway import CrewGateway, open_folk
+from remit.testing.gateway import start_gateway
+
+pytestmark = pytest.mark.timeout(240)
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+async def test_the_task_of_a_worker_that_falls_silent_is_given_to_another(
+    tmp_path: Path, workers: str
+) -> None:
+    config = tmp_path / "remit.yaml"
+    servers = {name: {"builtin": name} for name in CREW}
+    config.write_text(json.dumps({"version": "1.0", "mcp_servers": servers}))
+    environ = {"REMIT_AGENT_SILENCE": "3"}
+    running = start_gateway(tmp_path, config, environ, "--workers", workers).settle()
+    gateway = CrewGateway(running=running, database_url=default_url(tmp_path))
+    try:
+        async with open_folk(gateway) as folk:
+            boss, gone, other = [
+                await folk.supervisor("s1"), await folk.worker("w1"), await folk.worker("w2"),
+            ]  # fmt: skip
+            epic = (await boss.does("epic__create", title="Shop", description="d"))["epicId"]
+            made = await boss.does("task__create", title="Cart", description="d", epicId=epic)
+            task = made["taskId"]
+            await boss.does("task__assign", taskId=task, agentId=gone.id)
+            await gone.does("task__update_status", state="IN_PROGRESS")
+
+            with anyio.fail_after(60):
+                while (seen := await boss.does("task__get", taskId=task))["state"] != "PENDING":
+                    await boss.does("mail__list_inbox", waitSeconds=1)
+            assert seen["attempts"] == 1
+
+            await boss.does("task__assign", taskId=task, agentId=other.id)
+            await other.does("task__update_status", state="IN_PROGRESS")
+            assert await gone.fails("task__update_status", state="REVIEW") in (
+                "INVALID_AGENT_STATE",
+                "PERMISSION_DENIED",
+            )
+    finally:
+        running.stop()
+    assert "Traceback" not in running.log.read_text()
