@@ -77,7 +77,7 @@ async def ask_around(gateway: Running, keys: Mapping[str, str]) -> str:
                 {"prompt": prompt},
                 progress=lambda _done, _total, word: say(f"  meanwhile: {word}"),
             )
-            say(f"  researcher answers: {' '.join(result.text.split())[:200]}")
+            say(f"  researcher answers: {' '.join(result.text.split())[:500]}")
         say("\nlead looks for itself")
         try:
             await lead.call_tool("git__git_log")

@@ -29,8 +29,8 @@ AGENTS = Path(__file__).with_name("agents.py")
 CREW = ("mail", "agent", "system", "task", "epic", "orchestrator", "supervisor")
 CLONES = ("lead", "w1", "w2", "w3")
 WORKERS = CLONES[1:]
-LANGCHAIN = Path(__file__).parents[2] / ".tools" / "frameworks" / "langchain"
-"""Where `scripts/framework-tools` puts it; one worker is a LangChain agent if it is there."""
+FRAMEWORKS = Path(__file__).parents[2] / ".tools" / "frameworks" / "all" / "bin" / "python"
+"""What `scripts/framework-tools` makes; one worker is a LangChain agent if it is there."""
 
 PATIENCE = 120
 """Seconds that the whole may take; it takes a tenth of that."""
@@ -68,17 +68,16 @@ class Host:
     def start(self, agent: str, *arguments: str) -> None:
         """Give an agent a key, and start its program with that."""
         made = self.send("POST", "/keys", {"name": f"key-of-{agent}", "agent": agent})
-        beside = (str(LANGCHAIN),) if "langchain" in arguments else ()
+        python = str(FRAMEWORKS) if "langchain" in arguments else sys.executable
         environ = {
             **os.environ,
             "GATEWAY": self.gateway.base,
             "AGENT": agent,
             "REMIT_KEY": made["key"],
             "WORKSHOP": str(self.folder),
-            "PYTHONPATH": os.pathsep.join(filter(None, (os.environ.get("PYTHONPATH"), *beside))),
         }
         self.programs[agent] = subprocess.Popen(
-            [sys.executable, str(AGENTS), *arguments],
+            [python, str(AGENTS), *arguments],
             env=environ,
             stdout=subprocess.PIPE,
             text=True,
@@ -124,7 +123,7 @@ async def run(host: Host) -> None:
     host.admin.patch(f"/api/v1/agents/{orchestrator}", json={"role": "lead"}, headers=etag)
     host.start(orchestrator, "orchestrator", epic, *WORKERS)
     for worker in WORKERS:
-        with_model = worker == "w2" and LANGCHAIN.is_dir()
+        with_model = worker == "w2" and FRAMEWORKS.exists()
         host.start(worker, "langchain" if with_model else "worker", str(host.folder / worker))
         if with_model:
             say("w2 is a LangChain agent with an offline model")

@@ -205,10 +205,10 @@ class Worker:
                     return
                 if mail["fromAgentId"] is None:
                     self._currency = mail["body"]
-            me = await self._door.call("agent__get_status")
-            if me["currentTaskId"] is None:
-                continue
-            task = await self._door.call("agent__get_task")
+            try:
+                task = await self._door.call("agent__get_task")
+            except ToolFailedError:
+                continue  # it has none now
             if task["state"] in ("ASSIGNED", "IN_PROGRESS"):
                 await self.work(task)
 

@@ -16,7 +16,13 @@ import pytest
 
 from remit.bridges.toolset import Toolset
 from remit.cli.serving import bind
-from remit.errors import CredentialRefused, DeclarationError, GatewayUnreachable, NotFound
+from remit.errors import (
+    CredentialRefused,
+    DeclarationError,
+    GatewayUnreachable,
+    NotFound,
+    Refused,
+)
 from remit.testing.gateway import Running, fixture_entry, run_remit, start_gateway
 from remit.testing.upstream import executed, received
 
@@ -45,6 +51,7 @@ ROLES: dict[str, Any] = {
     "candid": {"mcp_servers": ["store"], "tools": {"store": ["read"]}, "denials": "explain"},
     "idle": {"mcp_servers": ["store"], "tools": {"store": []}},
     "stranded": {"allow": ["lost/*"]},
+    "waiting": {"mcp_servers": ["lost"], "tools": {"lost": ["read"]}},
 }
 NOTHING: Mapping[str, Any] = {}
 LIMITS = [{"tool": "store/busy", "calls": 1, "per": "hour"}]
@@ -209,12 +216,19 @@ async def test_a_server_that_died_is_a_result_and_is_back_for_a_later_call(site:
     async with site.toolset("keeper") as keeper:
         died = await keeper.call("store__die", {})
         again = await keeper.call("store__read", {"of": "after"})
-        away = await keeper.call("lost__anything", {})
 
     assert died.is_error
     assert "Find out whether it took effect" in died.text
     assert not again.is_error
+
+
+async def test_a_server_that_is_away_is_a_result_that_says_so(site: Site) -> None:
+    async with site.toolset("waiting") as waiting:
+        away = await waiting.call("lost__read", {})
+
     assert away.is_error
+    assert "'lost'" in away.text
+    assert "later may help" in away.text
 
 
 async def test_no_tools_at_all_are_told_with_the_reason(
@@ -348,6 +362,26 @@ async def test_an_unknown_subject_is_told_with_those_that_there_are(tmp_path: Pa
             await nobody.tools()
         with pytest.raises(NotFound, match="reader"):
             await nobody.call("store__read", {"of": "x"})
+
+
+async def test_a_key_may_be_the_subject_as_long_as_it_holds(tmp_path: Path) -> None:
+    config = tmp_path / "remit.yaml"
+    roles = {"reader": {"allow": ["store/*"]}}
+    servers = {"store": fixture_entry(["read"], tmp_path / "ran.jsonl")}
+    config.write_text(json.dumps({"mcp_servers": servers, "roles": roles}))
+    made = run_remit("keys", "create", "ci", "--role", "reader", folder=tmp_path)
+    assert made.returncode == 0, made.stderr
+
+    async with Toolset.local(config, subject="key:ci") as tools:
+        assert names(await tools.tools()) == ["store__read"]
+        revoked = run_remit("keys", "revoke", "ci", folder=tmp_path)
+        assert revoked.returncode == 0, revoked.stderr
+        with pytest.raises(Refused, match="was revoked"):
+            await tools.tools()
+        with pytest.raises(Refused, match="was revoked"):
+            await tools.call("store__read", {})
+
+    assert made.stdout.strip() not in repr(tools)
 
 
 async def test_a_declaration_that_is_not_there_is_told_with_its_path(tmp_path: Path) -> None:

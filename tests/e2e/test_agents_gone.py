@@ -1,6 +1,7 @@
 """A worker that falls silent under a running gateway: its task is another one's (S3.38)."""
 
 import json
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import anyio
@@ -39,6 +40,10 @@ async def test_the_task_of_a_worker_that_falls_silent_is_given_to_another(
                 while (seen := await boss.does("task__get", taskId=task))["state"] != "PENDING":
                     await boss.does("mail__list_inbox", waitSeconds=1)
             assert seen["attempts"] == 1
+            lead = await folk.orchestrator("o1", epic=epic)
+            await folk.crew.touch("default", lead.id, datetime.now(UTC) - timedelta(seconds=4))
+            health = await boss.does("orchestrator__check_health", agentId=lead.id)
+            assert health["healthy"] is False
 
             await boss.does("task__assign", taskId=task, agentId=other.id)
             await other.does("task__update_status", state="IN_PROGRESS")

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -31,10 +32,12 @@ class Place:
 
     Attributes:
         notices: Tells of changes, here and in other processes.
+        silence: How long an agent of the crew may be without activity.
     """
 
     database: Database
     notices: Notices
+    silence: timedelta
 
 
 def builtins_in(folder: Path, place: Place | None = None) -> Mapping[str, MakeBuiltin]:
@@ -68,4 +71,5 @@ def _open_of_crew(
     if place is None:
         return list_only(name)
     kind = MailServer if name == "mail" else CrewServer
-    return kind(name, Crew(place.database, place.notices), place.notices)
+    store = Crew(place.database, place.notices)
+    return kind(name, store, place.notices, silence=place.silence)

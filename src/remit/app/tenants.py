@@ -10,7 +10,7 @@ which are asked with the tenant's name.
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 
 import anyio
@@ -108,7 +108,11 @@ class ServedTenants:
         self._warden = warden
         self.notices = Notices(installation.database)
         self.escalation = Escalation(Crew(installation.database, self.notices))
-        self._place = Place(database=installation.database, notices=self.notices)
+        self._place = Place(
+            database=installation.database,
+            notices=self.notices,
+            silence=timedelta(seconds=installation.settings.agent_silence),
+        )
         self._states = States(session_key(installation.settings.state / "session.key"))
         self._by_name: dict[str, ServedTenant] = {}
         self._names: dict[str, str] = {}

@@ -9,7 +9,7 @@ everybody                                   its own mail
 import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final, Protocol, TypeVar, cast
 
 from remit.errors import (
@@ -126,6 +126,10 @@ class Request:
     digest: str
 
 
+UNHEALTHY_AFTER: Final = timedelta(minutes=7)
+"""Without activity (S3.38)."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Desk:
     """One call: who makes it, and what it is worked on with.
@@ -134,6 +138,7 @@ class Desk:
         principal: Who acts.
         clock: Returns the time, aware UTC.
         new_id: Returns an id that nothing has.
+        silence: How long an agent may be without activity.
     """
 
     principal: Principal
@@ -142,6 +147,7 @@ class Desk:
     changes: Changes
     clock: Callable[[], datetime]
     new_id: Callable[[], str]
+    silence: timedelta = UNHEALTHY_AFTER
 
     @property
     def tenant(self) -> str:

@@ -18,10 +18,9 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final, Protocol
 
-from remit.crew.desk import Changes, CrewStore, Desk, Request, settled
+from remit.crew.desk import UNHEALTHY_AFTER, Changes, CrewStore, Desk, Request, settled
 from remit.crew.mailbox import mail_to
 from remit.crew.moves import agents_changed, free, moved, task_updated
-from remit.crew.orchestration import UNHEALTHY_AFTER
 from remit.errors import NotFound
 from remit.model.crew import (
     AT_WORK,

@@ -28,32 +28,30 @@ from remit.servers.shapes import (
 )
 from remit.servers.toolbox import Hints, Tool
 
-UNHEALTHY_AFTER: Final = timedelta(minutes=7)
-"""Without activity (S3.38)."""
 
-
-def is_healthy(member: Member, now: datetime) -> bool:
+def is_healthy(member: Member, now: datetime, silence: timedelta) -> bool:
     """Whether an agent has been active lately; a new one has that time to begin."""
-    return now - (member.last_active or member.created) <= UNHEALTHY_AFTER
+    return now - (member.last_active or member.created) <= silence
 
 
 async def _list(desk: Desk, _: Arguments) -> Result:
     now = desk.clock()
     found = await desk.store.members(desk.tenant, of_type=AgentType.ORCHESTRATOR)
-    return {"count": len(found), "orchestrators": [_health(member, now) for member in found]}
+    orchestrators = [_health(member, now, desk.silence) for member in found]
+    return {"count": len(found), "orchestrators": orchestrators}
 
 
 async def _check_health(desk: Desk, arguments: Arguments) -> Result:
-    return _health(await _orchestrator(desk, arguments), desk.clock())
+    return _health(await _orchestrator(desk, arguments), desk.clock(), desk.silence)
 
 
-def _health(member: Member, now: datetime) -> Result:
+def _health(member: Member, now: datetime, silence: timedelta) -> Result:
     since = now - (member.last_active or member.created)
     return {
         "agentId": member.id,
         "epicId": member.epic or None,
         "state": member.state.value,
-        "healthy": is_healthy(member, now),
+        "healthy": is_healthy(member, now, silence),
         "minutesSinceActivity": max(0, int(since / timedelta(minutes=1))),
         "lastActiveAt": iso_or_null(member.last_active),
         "paused": bool(member.paused),
@@ -281,7 +279,7 @@ ORCHESTRATOR_TOOLS: Final = (
     Tool(
         name="check_health",
         title="Is an orchestrator healthy",
-        description="Say whether an orchestrator was active in the last 7 minutes.",
+        description="Say whether an orchestrator was active lately: in the last 7 minutes, mostly.",
         takes=given({"agentId": _AGENT}, ["agentId"]),
         gives=record(**_HEALTH),
         hints=_LOOK,

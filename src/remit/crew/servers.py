@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from types import MappingProxyType
 from typing import Final
@@ -15,7 +15,7 @@ from remit.calls.ids import new_id
 from remit.calls.invoke import KEY
 from remit.crew.agents import AGENT_TOOLS
 from remit.crew.decisions import SYSTEM_TOOLS
-from remit.crew.desk import Changes, CrewStore, Desk, Request
+from remit.crew.desk import UNHEALTHY_AFTER, Changes, CrewStore, Desk, Request
 from remit.crew.epics import EPIC_TOOLS
 from remit.crew.mailbox import MAIL_TOOLS
 from remit.crew.orchestration import ORCHESTRATOR_TOOLS, SUPERVISOR_TOOLS
@@ -60,6 +60,7 @@ class CrewServer(ToolServer[Desk]):
         store: Where the crew's work is kept.
         changes: Tells that something was changed.
         clock: Returns the time, aware UTC.
+        silence: How long an agent may be without activity.
     """
 
     def __init__(
@@ -68,11 +69,14 @@ class CrewServer(ToolServer[Desk]):
         store: CrewStore,
         changes: Changes,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        *,
+        silence: timedelta = UNHEALTHY_AFTER,
     ) -> None:
         super().__init__(name, TOOLS[name], _nobody, time_limit=29.0)
         self._store = store
         self._changes = changes
         self._clock = clock
+        self._silence = silence
 
     async def call_for(
         self,
@@ -111,6 +115,7 @@ class CrewServer(ToolServer[Desk]):
             changes=self._changes,
             clock=self._clock,
             new_id=new_id,
+            silence=self._silence,
         )
 
     async def _note_active(self, desk: Desk) -> None:

@@ -99,14 +99,14 @@ def crew_of(bridge: RemitTools) -> list[str]:
     return agent.llm.heard
 
 
-async def cut_short(tools: Toolset) -> bool:
-    """Close the toolset while a call runs; return whether that ended the run."""
+async def cut_short(tools: Toolset) -> list[str]:
+    """Close the toolset while a call runs; return what the model reads of that."""
     agent = agent_of(await RemitTools(tools).atools(), ("desk_slow", {}))
     async with asyncio.TaskGroup() as group:
-        run = group.create_task(agent.kickoff_async("Wait"))
+        group.create_task(agent.kickoff_async("Wait"))
         await until_ran("slow", 2)
         await tools.aclose()
-    return run.cancelled()
+    return agent.llm.heard
 
 
 def broken() -> dict[str, str]:
