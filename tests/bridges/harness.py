@@ -50,6 +50,9 @@ _QUIET = {
 }
 """Frameworks tell nobody of the tests, and are compiled once."""
 
+PNG, MP3 = "iVBORw0KGgo=", "SUQzBAA="
+"""How a picture and a sound begin; nobody looks further."""
+
 _PLACE = {"type": "string", "description": "Where to look"}
 TOOLS: Sequence[Mapping[str, Any]] = (
     {
@@ -63,6 +66,19 @@ TOOLS: Sequence[Mapping[str, Any]] = (
         },
     },
     {"name": "write", "description": "Write a thing"},
+    {
+        "name": "look",
+        "description": "Look at a thing and listen to it",
+        "x-fixture": {
+            "result": {
+                "content": [
+                    {"type": "text", "text": "a shelf"},
+                    {"type": "image", "mimeType": "image/png", "data": PNG},
+                    {"type": "audio", "mimeType": "audio/mpeg", "data": MP3},
+                ]
+            }
+        },
+    },
     {"name": "slow", "description": "Never ends", "x-fixture": {"silent": True}},
     {
         "name": "steps",
@@ -206,7 +222,7 @@ def open_office(folder: Path, document: Mapping[str, Any] | None = None) -> Gene
 
 
 WAYS = ("remote", "local")
-READERS = ["desk__die", "desk__read", "desk__slow", "desk__steps"]
+READERS = ["desk__die", "desk__look", "desk__read", "desk__slow", "desk__steps"]
 WRITERS = [*READERS, "desk__write"]
 
 

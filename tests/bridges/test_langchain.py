@@ -8,6 +8,8 @@ from typing import Any, cast
 import pytest
 from tests.bridges.harness import (
     INSTALLATION,
+    MP3,
+    PNG,
     WAYS,
     Office,
     assert_day,
@@ -16,6 +18,17 @@ from tests.bridges.harness import (
 )
 from tests.bridges.published import published_tools
 from tests.docs.scratch import Scratch
+
+SEEN = [
+    {"type": "text", "text": "a shelf"},
+    {"type": "image", "base64": PNG, "mime_type": "image/png"},
+    {"type": "text", "text": "[audio]"},
+]
+HEARD = [
+    {"type": "text", "text": "a shelf"},
+    {"type": "image", "mimeType": "image/png", "data": PNG},
+    {"type": "audio", "mimeType": "audio/mpeg", "data": MP3},
+]
 
 pytestmark = pytest.mark.timeout(INSTALLATION)
 
@@ -27,7 +40,9 @@ def test_an_agent_works_with_what_its_principal_may_do(python: Path, office: Off
         assert_day(told[day], unlisted="desk__write is not a valid tool")
     assert office.cancelled() == 3
     assert told["without await"] == {way: [['read {"of": "sync"}', False]] for way in WAYS}
-    assert told["by themselves"] == dict.fromkeys(WAYS, 'read {"of": "hand"}')
+    assert told["by themselves"] == {way: ['read {"of": "hand"}', SEEN] for way in WAYS}
+    assert told["looked"] == {name: [SEEN, HEARD] for name in ("langchain", "deepagents")}
+    assert told["looked without await"] == [SEEN, HEARD]
     assert told["same name"] == [
         {"ask": "the agent has another tool of this name"},
         [["the program's own answer", False]],

@@ -10,7 +10,6 @@ import pytest
 
 from remit import MCPServerConfig, MCPServerManager, RuntimeSettings, format_tool_summary
 from remit.errors import DeclarationError
-from remit.library.server_tools import text_of
 from remit.settings import Settings
 from remit.testing.gateway import fixture_entry
 from remit.testing.upstream import FixtureOptions, executed, open_web_fixture, received
@@ -300,15 +299,6 @@ async def test_the_summary_has_the_names_that_a_model_calls(tmp_path: Path) -> N
         "Tools of the server store:\n- store__read: Read a thing"
     )
     assert format_tool_summary({}, []) == "No tools are available."
-
-
-def test_what_a_model_reads_of_a_result_is_its_text() -> None:
-    image = {"type": "image", "data": "AA==", "mimeType": "image/png"}
-    text = {"type": "text", "text": "one"}
-
-    assert text_of({"content": [text, image]}) == f"one\n{json.dumps(image)}"
-    assert text_of({"content": [], "structuredContent": {"n": 1}}) == '{"n": 1}'
-    assert text_of({}) == ""
 
 
 async def test_the_librarys_own_configuration_is_one_of_a_server(tmp_path: Path) -> None:  # R19

@@ -1,6 +1,12 @@
-"""What a model reads of a call that came to nothing: what happened, and whether to try again."""
+"""What a model gets of a call.
 
+Of one that came to nothing it reads what happened, and whether to try again; of others it also
+sees pictures and hears sounds, where its framework has a place for them.
+"""
+
+import base64
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from remit.client.tools import CallResult
@@ -24,6 +30,37 @@ _UNKNOWN: Final = "Find out whether it took effect before calling it again."
 _OTHERWISE: Final = "Calling it again in the same way is not likely to help."
 _UNKNOWN_TOOL: Final = "Unknown tool"
 _COMPLETE: Final = "complete"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Media:
+    """A picture or a sound of a result.
+
+    Attributes:
+        is_image: Whether it is a picture.
+        mime_type: As the server gave it.
+    """
+
+    is_image: bool
+    mime_type: str
+    data: bytes
+
+    @property
+    def format(self) -> str:
+        """What follows the slash of its type, such as `png`."""
+        return self.mime_type.partition("/")[2].partition(";")[0].strip().lower()
+
+
+def media_of(block: Mapping[str, Any]) -> Media | None:
+    """Return the picture or sound of a block; None of another, or of one that cannot be read."""
+    kind, mime_type = block.get("type"), block.get("mimeType")
+    if kind not in {"image", "audio"} or not isinstance(mime_type, str):
+        return None
+    try:
+        data = base64.b64decode(block.get("data") or "", validate=True)
+    except (TypeError, ValueError):
+        return None
+    return Media(is_image=kind == "image", mime_type=mime_type, data=data) if data else None
 
 
 def failed(text: str, meta: Mapping[str, Any] | None = None) -> CallResult:

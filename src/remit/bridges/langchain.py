@@ -15,7 +15,7 @@ from typing import Any
 
 from remit.bridges.frameworks import LeftOut, not_installed
 from remit.bridges.toolset import Toolset
-from remit.client.tools import ToolDefinition
+from remit.client.tools import CallResult, ToolDefinition
 from remit.library.waiting import waiting
 
 try:
@@ -108,9 +108,8 @@ class RemitMiddleware(AgentMiddleware):
 
 
 def _tool(toolset: Toolset, tool: ToolDefinition) -> McpTool:
-    async def answer(arguments: dict[str, Any]) -> tuple[str, bool]:
-        result = await toolset.call(tool.name, arguments, progress=_telling(tool.name))
-        return result.text, result.is_error
+    async def answer(arguments: dict[str, Any]) -> CallResult:
+        return await toolset.call(tool.name, arguments, progress=_telling(tool.name))
 
     return langchain_tool(
         tool.name,

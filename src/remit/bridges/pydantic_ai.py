@@ -2,11 +2,11 @@
 # Frameworks are in environments of their own, which the type checker does not see.
 """pydantic-ai 2: the tools of one principal as a toolset, listed anew before each model request."""
 
-import base64
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from remit.bridges.answers import media_of
 from remit.bridges.frameworks import not_installed
 from remit.bridges.toolset import Toolset
 from remit.client.tools import CallResult
@@ -111,7 +111,7 @@ def _content_of(result: CallResult) -> Any:
 
 
 def _part_of(block: Mapping[str, Any]) -> Any:
-    if block.get("type") in {"image", "audio"}:
-        media_type = str(block.get("mimeType") or "application/octet-stream")
-        return BinaryContent(data=base64.b64decode(block.get("data") or ""), media_type=media_type)
-    return CallResult(content=[block]).text
+    media = media_of(block)
+    if media is None:
+        return CallResult(content=[block]).text
+    return BinaryContent(data=media.data, media_type=media.mime_type)

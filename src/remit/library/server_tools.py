@@ -1,11 +1,11 @@
 """Tools of connected servers, as objects: to be summed up for a prompt, and to be called."""
 
-import json
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any, cast
+from typing import Any
 
+from remit.client.tools import CallResult
 from remit.errors import RemitError
 
 
@@ -103,23 +103,11 @@ def langchain_tools(tools: Sequence[ServerTool]) -> list[Any]:
 
 def _answering(
     tool: ServerTool,
-) -> Callable[[dict[str, Any]], Coroutine[Any, Any, tuple[str, bool]]]:
-    async def answer(arguments: dict[str, Any]) -> tuple[str, bool]:
+) -> Callable[[dict[str, Any]], Coroutine[Any, Any, CallResult]]:
+    async def answer(arguments: dict[str, Any]) -> CallResult:
         try:
-            result = await tool.call(arguments)
+            return CallResult.of(await tool.call(arguments))
         except (PermissionError, RemitError) as error:
-            return str(error), True
-        return text_of(result), result.get("isError") is True
+            return CallResult(content=[{"type": "text", "text": str(error)}], is_error=True)
 
     return answer
-
-
-def text_of(result: Mapping[str, Any]) -> str:
-    """Return what a model reads of an MCP result: texts as they are, other blocks as JSON."""
-    blocks = cast("list[Mapping[str, Any]]", result.get("content") or [])
-    texts = [
-        str(block["text"]) if block.get("type") == "text" else json.dumps(block) for block in blocks
-    ]
-    if not texts and "structuredContent" in result:
-        texts = [json.dumps(result["structuredContent"])]
-    return "\n".join(texts)

@@ -22,8 +22,9 @@ from inside import (
     working_day,
 )
 
-from remit.bridges.agno import RemitToolkit
+from remit.bridges.agno import RemitToolkit, ToolsEachTurn
 from remit.bridges.toolset import Toolset
+from remit.library.waiting import waiting
 
 
 class Scripted(Model):
@@ -41,16 +42,27 @@ class Scripted(Model):
         return ModelResponse(role="assistant", tool_calls=[_call(*self.steps.pop(0))])
 
     def invoke(self, *_: Any, tools: Any = None, **__: Any) -> ModelResponse:
+        waiting(happen)(self.steps)
         return self._next(tools)
 
     async def ainvoke(self, *_: Any, tools: Any = None, **__: Any) -> ModelResponse:
         await happen(self.steps)
         return self._next(tools)
 
-    def invoke_stream(self, *_: Any, **__: Any) -> Any:
+    def invoke_stream(self, *_: Any, tools: Any = None, **__: Any) -> Any:
+        yield self.invoke(tools=tools)
+
+    async def ainvoke_stream(self, *_: Any, tools: Any = None, **__: Any) -> Any:
+        yield await self.ainvoke(tools=tools)
+
+    def _parse_provider_response(self, *_: Any, **__: Any) -> Any:
         raise NotImplementedError
 
-    ainvoke_stream = _parse_provider_response = _parse_provider_response_delta = invoke_stream
+    _parse_provider_response_delta = _parse_provider_response
+
+
+class Following(ToolsEachTurn, Scripted):
+    """Sees what changes while its run goes on."""
 
 
 class AllAtOnce(Scripted):
@@ -114,6 +126,62 @@ async def day(way: str, times: int) -> dict[str, Any]:
     return told
 
 
+def looked(way: str) -> list[Any]:
+    """Return what the model is given of a picture and a sound."""
+    run = agent_of(RemitToolkit(toolset("reader", way)), ("desk__look", {})).run("Go on")
+    answer, attached = run.messages[-3:-1]
+    assert answer.role == "tool"
+    return [
+        answer.content,
+        attached.role,
+        *([one.mime_type, one.content.hex()] for one in attached.images),
+        *([one.mime_type, one.format, one.content.hex()] for one in attached.audio),
+    ]
+
+
+HOW = {"arun": "remote", "arun streamed": "local", "run": "local", "run streamed": "remote"}
+
+
+def within_a_run(how: str) -> dict[str, Any]:
+    """Return what a run sees that tools are added to, and then taken from."""
+    tools, hooked = toolset("reader", HOW[how]), []
+    waiting(change)("as before", tools, new=["desk__read"], gone=["desk__write"])
+    model = Following(
+        lambda: change("promoted", tools, new=["desk__read", "desk__write"]),
+        ("desk__read", {"of": how}),
+        ("desk__write", {"of": "true"}),
+        lambda: change("demoted", tools, gone=["desk__read", "desk__write"]),
+        ("desk__read", {"of": "secret"}),
+        ("desk__nothing", {}),
+    )
+
+    def hook(name: str, function: Any, arguments: dict[str, Any]) -> Any:
+        hooked.append(name)
+        return function(**arguments)
+
+    own = [RemitToolkit(tools), nothing_of_remits]
+    agent = Agent(model=model, tools=own, tool_hooks=[hook], telemetry=False)
+    run = asyncio.run(awaited(agent, how)) if how.startswith("arun") else called(agent, how)
+    return {"offered": model.offered, "heard": heard_of(run), "hooked": hooked}
+
+
+async def awaited(agent: Agent, how: str) -> Any:
+    if how == "arun":
+        return await agent.arun("Go on")
+    return [one async for one in agent.arun("Go on", stream=True, yield_run_output=True)][-1]
+
+
+def called(agent: Agent, how: str) -> Any:
+    if how == "run":
+        return agent.run("Go on")
+    return list(agent.run("Go on", stream=True, yield_run_output=True))[-1]
+
+
+def nothing_of_remits() -> str:
+    """Do nothing; the agent's own."""
+    return "nothing"
+
+
 def without_await(way: str) -> list[Any]:
     agent = agent_of(RemitToolkit(toolset("reader", way)), ("desk__read", {"of": "sync"}))
     return heard_of(agent.run("Go on"))
@@ -155,6 +223,8 @@ def main() -> None:
         way: asyncio.run(day(way, times)) for times, way in enumerate(WAYS, start=1)
     }
     told["without await"] = {way: without_await(way) for way in WAYS}
+    told["looked"] = {way: looked(way) for way in WAYS}
+    told["within a run"] = {how: within_a_run(how) for how in HOW}
     told["left out"] = left_out()
     told["broken"] = asyncio.run(broken())
     report(told)

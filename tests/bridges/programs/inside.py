@@ -37,6 +37,13 @@ async def change(
     """Change the declaration (`harness.CHANGES`) and return when *tools* knows."""
     Path(GIVEN["config"]).write_text(json.dumps(GIVEN["changes"][name]))
     await asyncio.to_thread(_apply)
+    await until_listed(tools, gone=gone, new=new)
+
+
+async def until_listed(
+    tools: Toolset, *, gone: Collection[str] = (), new: Collection[str] = ()
+) -> None:
+    """Return when *tools* knows of a change, which another toolset may have waited for."""
     async with asyncio.timeout(_ENOUGH):
         while True:
             names = {tool.name for tool in await tools.tools()}

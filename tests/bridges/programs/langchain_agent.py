@@ -16,6 +16,7 @@ from inside import (
     one_tool,
     report,
     toolset,
+    until_listed,
     working_day,
 )
 from langchain.agents import create_agent
@@ -111,6 +112,7 @@ async def day(make: Maker, way: str, times: int) -> dict[str, Any]:
     """Go through everything that a bridge is held to."""
     told: dict[str, Any] = {"progress": []}
     async with toolset("reader", way) as tools, toolset("writer", way) as others:
+        await until_listed(tools, new=["desk__read"], gone=["desk__write"])
         told["reader"] = await offered(make, tools)
         told["writer"] = await offered(make, others)
 
@@ -137,11 +139,28 @@ def without_await(way: str) -> list[Any]:
     return heard_of(agent.invoke(TASK))
 
 
+async def looked(make: Maker) -> list[Any]:
+    """Return what the model is given of a picture and a sound."""
+    agent, _ = agent_of(make, toolset("reader", "remote"), ("desk__look", {}))
+    return answer_of(await agent.ainvoke(TASK))
+
+
+def looked_without_await() -> list[Any]:
+    agent, _ = agent_of(create_agent, toolset("reader", "local"), ("desk__look", {}))
+    return answer_of(agent.invoke(TASK))
+
+
+def answer_of(end: Any) -> list[Any]:
+    [message] = [one for one in end["messages"] if isinstance(one, ToolMessage)]
+    return [message.content, message.artifact]
+
+
 async def by_themselves(way: str) -> Any:
     """Return what a tool gives that is called outside any agent."""
     async with toolset("reader", way) as tools:
         made = {tool.name: tool for tool in await langchain_tools(tools)}
-        return await made["desk__read"].ainvoke({"of": "hand"})
+        blocks = await made["desk__look"].ainvoke({})
+        return [await made["desk__read"].ainvoke({"of": "hand"}), blocks]
 
 
 @tool
@@ -192,6 +211,8 @@ def main() -> None:
     for times, (name, way) in enumerate(days, start=1):
         told[f"{name} {way}"] = asyncio.run(day(MAKERS[name], way, times))
     told["without await"] = {way: without_await(way) for way in WAYS}
+    told["looked"] = {name: asyncio.run(looked(make)) for name, make in MAKERS.items()}
+    told["looked without await"] = looked_without_await()
     told["by themselves"] = {way: asyncio.run(by_themselves(way)) for way in WAYS}
     told["same name"] = asyncio.run(of_the_same_name())
     told["broken"] = asyncio.run(broken())
