@@ -57,7 +57,8 @@ async def _work(
             continue
         got.append([task, worker.id])
         for state in ("IN_PROGRESS", "REVIEW", "COMPLETED"):
-            await worker.does("task__update_status", taskId=task, state=state)
+            mover = boss if state == "COMPLETED" else worker
+            await mover.does("task__update_status", taskId=task, state=state)
 
 
 if __name__ == "__main__":

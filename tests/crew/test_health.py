@@ -230,6 +230,15 @@ async def test_crashes_that_are_further_apart_are_no_loop(ward: Ward) -> None:
     assert ((await ward.member("w1")).paused, (await ward.member("w1")).crashes) == ("", 1)
 
 
+async def test_a_clock_that_was_put_back_makes_no_loop(ward: Ward) -> None:
+    for _ in range(LOOP):
+        await ward.give("w1")
+        await ward.health.crashed("default", "w1")
+        ward.now -= timedelta(minutes=10)
+
+    assert ((await ward.member("w1")).paused, (await ward.member("w1")).crashes) == ("", 1)
+
+
 async def test_of_somebody_who_is_not_there_no_crash_is_taken(ward: Ward) -> None:
     with pytest.raises(NotFound, match="no agent 'w9'"):
         await ward.health.crashed("default", "w9")

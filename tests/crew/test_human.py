@@ -84,3 +84,20 @@ async def test_what_cannot_be_read_or_answered_is_said(folk: CrewFolk, name: Any
 
 def test_an_answer_to_an_answer_says_so_once() -> None:
     assert reply_subject(reply_subject("Port")) == "Re: Port"
+
+
+async def test_what_an_agent_writes_does_nothing_to_the_terminal_and_looks_like_no_head(
+    folk: CrewFolk, name: Any
+) -> None:
+    worker = await folk.worker(name("w1"))
+    subject = "Port\nsent     never\r\u2028from     boss \x1b]0;mine\x07\x9b31m \u202eexe"
+    sent = await worker.does(
+        "mail__send", toHuman=True, subject=subject, body="a\tb\r\n\x1b[2Jc \u202e"
+    )
+
+    shown = folk.gateway.running.remit("inbox", "read", sent["mailId"])
+
+    head, _, body = shown.partition("\n\n")
+    assert [line.split()[0] for line in head.splitlines()] == ["from", "sent", "subject"]
+    assert body == "a\tb\n\N{REPLACEMENT CHARACTER}[2Jc \N{REPLACEMENT CHARACTER}\n"
+    assert all(char.isprintable() or char in "\n\t" for char in shown)

@@ -1,5 +1,6 @@
 """The mail tools, through the MCP door, with keys of real agents (S3.12-S3.16, S3.28, S3.29)."""
 
+import json
 from collections.abc import Callable
 
 import anyio
@@ -99,6 +100,26 @@ async def test_a_mail_says_who_it_is_for_and_what_it_says(folk: CrewFolk, name: 
         assert await w1.fails("mail__send", **{"toHuman": True, **text, **wrong}) == "INVALID_INPUT"
     assert await w1.fails("mail__send", toHuman=True, subject="s") == "INVALID_INPUT"
     assert await w1.fails("mail__reply", originalMailId="m", body="") == "INVALID_INPUT"
+
+
+async def test_half_a_character_is_bad_input_and_alarms_nobody(folk: CrewFolk, name: Name) -> None:
+    """An agent cuts a text in two in the middle of an emoji; that is no fault of the server."""
+    w1 = await folk.worker(name("w1"))
+    body = name("cut")
+    given = {"toAgentId": w1.id, "subject": "s", "body": f"{body} \ud83d"}
+    mails = await folk.crew.inbox("default", "", include_read=True, limit=1000)
+    before = {mail.id for mail in mails}
+
+    reply = await folk.http.post(
+        f"{w1.caller.url}/execute",
+        content=json.dumps({"agentId": w1.id, "toolName": "mcp__mail__send", "input": given}),
+        headers={"Authorization": f"Bearer {w1.caller.key}", "Content-Type": "application/json"},
+    )
+
+    assert reply.json()["error"]["code"] == "INVALID_INPUT"
+    assert "half of a character" in reply.json()["error"]["message"]
+    mails = await folk.crew.inbox("default", "", include_read=True, limit=1000)
+    assert {mail.id for mail in mails} <= before
 
 
 async def test_a_recipient_has_to_be_there(folk: CrewFolk, name: Name) -> None:

@@ -79,15 +79,60 @@ async def test_a_task_goes_where_it_may_and_nowhere_else(
         worker = await folk.worker(name(state.value))
         task = await _task(boss, epic, worker)
         for step in TO[start]:
-            await worker.does("task__update_status", state=step, taskId=task)
+            mover = boss if step == "COMPLETED" else worker
+            await mover.does("task__update_status", state=step, taskId=task)
 
-        answer = await worker.answer("task__update_status", state=state.value, taskId=task)
+        mover = boss if state is TaskState.COMPLETED else worker
+        answer = await mover.answer("task__update_status", state=state.value, taskId=task)
 
         moved = not answer["result"]["isError"]
         assert moved is (state in TASK_MOVES[start]), answer
         if not moved:
             assert answer["result"]["_meta"]["remit/error"] == {"code": "INVALID_INPUT"}
             assert "may follow" in answer["result"]["content"][0]["text"]
+
+
+async def test_nobody_approves_its_own_work(folk: CrewFolk, name: Name) -> None:
+    """S3.8, S3.37: approving is the manager's, by whichever tool."""
+    boss, w1 = await folk.supervisor(name("s1")), await folk.worker(name("w1"))
+    epic = await _epic(boss)
+    o1 = await folk.orchestrator(name("o1"), epic=epic)
+    task = await _task(boss, epic, w1)
+    await w1.does("task__update_status", state="IN_PROGRESS")
+    await w1.does("task__update_status", state="REVIEW")
+
+    own = await w1.fails("task__update_status", state="COMPLETED")
+    acted = await boss.executes_for(w1.id, "mcp__task__update_status", state="COMPLETED")
+
+    assert (own, acted["error"]["code"]) == ("PERMISSION_DENIED", "PERMISSION_DENIED")
+    assert (await boss.does("task__get", taskId=task))["state"] == "REVIEW"
+    await w1.does("task__update_status", state="IN_PROGRESS")  # taking it back is its own
+    await w1.does("task__update_status", state="REVIEW")
+    done = await o1.does("task__update_status", state="COMPLETED", taskId=task)
+    assert done["state"] == "COMPLETED"
+
+
+async def test_nobody_begins_work_on_an_epic_that_has_ended(folk: CrewFolk, name: Name) -> None:
+    """What is COMPLETED has no task that is not done, and stays so."""
+    boss = await folk.supervisor(name("s1"))
+    w1, w2 = await folk.worker(name("w1")), await folk.worker(name("w2"))
+    epic = await _epic(boss)
+    await boss.does("epic__update_status", state="IN_PROGRESS", epicId=epic)
+    failed = await _task(boss, epic, w1)
+    for state in ("IN_PROGRESS", "FAILED"):
+        await w1.does("task__update_status", state=state)
+    await boss.does("epic__update_status", state="COMPLETED", epicId=epic)
+    dropped = await _epic(boss)
+    waiting = await _task(boss, dropped)
+    await boss.does("epic__update_status", state="CANCELLED", epicId=dropped)
+
+    assert [
+        await w1.fails("task__update_status", state="IN_PROGRESS", taskId=failed),
+        await boss.fails("supervisor__reassign_task", taskId=failed, agentId=w2.id),
+        await boss.fails("task__assign", taskId=waiting, agentId=w2.id),
+    ] == ["INVALID_INPUT"] * 3
+    assert (await boss.does("task__get", taskId=failed))["state"] == "FAILED"
+    assert (await w2.does("agent__get_status"))["currentTaskId"] is None
 
 
 async def test_its_worker_is_at_what_the_task_is(folk: CrewFolk, name: Name) -> None:
@@ -97,7 +142,8 @@ async def test_its_worker_is_at_what_the_task_is(folk: CrewFolk, name: Name) -> 
     seen: list[tuple[Any, Any]] = []
 
     for state in ("IN_PROGRESS", "BLOCKED", "IN_PROGRESS", "REVIEW", "COMPLETED"):
-        await w1.does("task__update_status", state=state, taskId=task)
+        mover = boss if state == "COMPLETED" else w1
+        await mover.does("task__update_status", state=state, taskId=task)
         status = await w1.does("agent__get_status")
         seen.append((status["state"], status["currentTaskId"]))
 

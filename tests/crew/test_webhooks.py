@@ -112,6 +112,8 @@ async def test_a_name_that_leads_to_a_private_address_is_refused_at_each_deliver
     [
         ("https://hooks.example.com/", "", "REMIT_EVENTS_SECRET"),
         ("https://hooks.example.com/", "whsec_***", "no base64"),
+        ("https://hooks.example.com/", "whsec_", "no base64"),
+        ("https://hooks.example.com/", "whsec_ß", "no base64"),
         ("https:///path", SECRET, "names no host"),
     ],
 )

@@ -1,6 +1,8 @@
 """A worker that falls silent under a running gateway: its task is another one's (S3.38)."""
 
 import json
+from collections.abc import Generator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -15,17 +17,25 @@ from remit.testing.gateway import start_gateway
 pytestmark = pytest.mark.timeout(240)
 
 
+@contextmanager
+def _opened(folder: Path, *options: str) -> Generator[CrewGateway]:
+    config = folder / "remit.yaml"
+    servers = {name: {"builtin": name} for name in CREW}
+    config.write_text(json.dumps({"version": "1.0", "mcp_servers": servers}))
+    environ = {"REMIT_AGENT_SILENCE": "3"}
+    running = start_gateway(folder, config, environ, *options).settle()
+    try:
+        yield CrewGateway(running=running, database_url=default_url(folder))
+    finally:
+        running.stop()
+    assert "Traceback" not in running.log.read_text()
+
+
 @pytest.mark.parametrize("workers", ["1", "2"])
 async def test_the_task_of_a_worker_that_falls_silent_is_given_to_another(
     tmp_path: Path, workers: str
 ) -> None:
-    config = tmp_path / "remit.yaml"
-    servers = {name: {"builtin": name} for name in CREW}
-    config.write_text(json.dumps({"version": "1.0", "mcp_servers": servers}))
-    environ = {"REMIT_AGENT_SILENCE": "3"}
-    running = start_gateway(tmp_path, config, environ, "--workers", workers).settle()
-    gateway = CrewGateway(running=running, database_url=default_url(tmp_path))
-    try:
+    with _opened(tmp_path, "--workers", workers) as gateway:
         async with open_folk(gateway) as folk:
             boss, gone, other = [
                 await folk.supervisor("s1"), await folk.worker("w1"), await folk.worker("w2"),
@@ -51,6 +61,20 @@ async def test_the_task_of_a_worker_that_falls_silent_is_given_to_another(
                 "INVALID_AGENT_STATE",
                 "PERMISSION_DENIED",
             )
-    finally:
-        running.stop()
-    assert "Traceback" not in running.log.read_text()
+
+
+async def test_who_waits_for_an_answer_is_not_gone_however_long_that_takes(tmp_path: Path) -> None:
+    """R24, S3.38: a call may take longer than an agent may be silent."""
+    with _opened(tmp_path) as gateway:
+        async with open_folk(gateway) as folk:
+            boss, waiting = await folk.supervisor("s1"), await folk.worker("w1")
+            epic = (await boss.does("epic__create", title="Shop", description="d"))["epicId"]
+            made = await boss.does("task__create", title="Cart", description="d", epicId=epic)
+            await boss.does("task__assign", taskId=made["taskId"], agentId=waiting.id)
+            await waiting.does("task__update_status", state="IN_PROGRESS")
+
+            with anyio.fail_after(60):
+                await waiting.does("mail__list_inbox", waitSeconds=10)
+
+            task = await boss.does("task__get", taskId=made["taskId"])
+            assert (task["state"], task["attempts"]) == ("IN_PROGRESS", 0)

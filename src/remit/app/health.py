@@ -34,8 +34,9 @@ async def keep_healthy(settings: Settings, database: Database, tenants: ServedTe
     from remit.crew.health import Health  # noqa: PLC0415 - see above
 
     leases, holder = Leases(database), uuid4().hex
+    crew = Crew(database, tenants.notices)
     health = Health(
-        Crew(database, tenants.notices),
+        crew,
         tenants.notices,
         clock=lambda: datetime.now(UTC),
         new_id=new_id,
@@ -45,6 +46,8 @@ async def keep_healthy(settings: Settings, database: Database, tenants: ServedTe
         await anyio.sleep(every)
         now = datetime.now(UTC)
         try:
+            for tenant, agent_id in tenants.presence.agents:
+                await crew.touch(tenant, agent_id, now)
             until = now + timedelta(seconds=every * _LOOKS)
             if await leases.take(_NAME, holder, now=now, until=until):
                 for served in tenants.all_served():

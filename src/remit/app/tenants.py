@@ -30,6 +30,7 @@ from remit.calls.invoke import Invoker
 from remit.calls.limit import Allowances, Limiter
 from remit.calls.listing import Listing
 from remit.calls.pipeline import Calls, Pipeline
+from remit.calls.presence import Presence
 from remit.calls.record import AuditLog, Recorder
 from remit.calls.states import States
 from remit.calls.tally import Tally
@@ -78,6 +79,7 @@ class ServedTenants:
             that another one declares for itself alone. The same object while nothing changes.
         notices: Tells of changes to the database, of this process and of others.
         escalation: Tells of calls of agents that failed; somebody has to enter `running()`.
+        presence: Which agents have a call under way here.
     """
 
     def __init__(
@@ -108,6 +110,7 @@ class ServedTenants:
         self._warden = warden
         self.notices = Notices(installation.database)
         self.escalation = Escalation(Crew(installation.database, self.notices))
+        self.presence = Presence()
         self._place = Place(
             database=installation.database,
             notices=self.notices,
@@ -210,7 +213,7 @@ class ServedTenants:
             validate=Validator(fleet, _Servers(policy, fleet), self._states),
             limit=Limiter(self._allowances),
             record=record,
-            invoke=Invoker(fleet, record, self._states),
+            invoke=self.presence.around(Invoker(fleet, record, self._states)),
             escalate=partial(self.escalation.failed, policy.server),
         )
         return ServedTenant(

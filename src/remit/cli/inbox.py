@@ -72,8 +72,10 @@ def read(
     if as_json:
         print_json(shown)
         return
-    typer.echo(f"from     {shown['sender']}\nsent     {shown['created']}")
-    typer.echo(f"subject  {_plain(shown['subject'])}\n\n{_plain(shown['body'])}")
+    # one line: what an agent writes must not look like a head of ours
+    subject = " ".join(shown["subject"].splitlines())
+    typer.echo(f"from     {_plain(shown['sender'])}\nsent     {shown['created']}")
+    typer.echo(f"subject  {_plain(subject)}\n\n{_plain(shown['body'])}")
 
 
 @inbox_app.command()
@@ -146,5 +148,6 @@ def _entry(mail: Mail | inbox.Mail) -> Shown:
 def _plain(text: str) -> str:
     """Keep control characters off the terminal; an agent wrote this."""
     return "".join(
-        char if char.isprintable() or char == "\n" else "\N{REPLACEMENT CHARACTER}" for char in text
+        char if char.isprintable() or char in "\n\t" else "\N{REPLACEMENT CHARACTER}"
+        for char in text.replace("\r\n", "\n")
     )

@@ -234,7 +234,8 @@ class _Post:
 
 def _after_crash(member: Member, now: datetime) -> Member:
     """Return the worker without its task: FAILED, or paused where it crashes again and again."""
-    is_again = member.crashed is not None and now - member.crashed <= LOOP_WITHIN
+    # of either sign: clocks of several gateways differ, and one may have been put back
+    is_again = member.crashed is not None and abs(now - member.crashed) <= LOOP_WITHIN
     crashes = member.crashes + 1 if is_again else 1
     rested = replace(
         free(member, now),

@@ -9,7 +9,7 @@ from remit.crew.desk import Desk, done_once
 from remit.crew.mailbox import mail_to
 from remit.crew.moves import agents_changed, at_work, free, moved, task_updated
 from remit.crew.outputs import AGENT_STATES, TASK_STATES, Result, iso, iso_or_null, moved_result
-from remit.crew.tasks import require_fit, task_id
+from remit.crew.tasks import require_fit, require_open, task_id
 from remit.errors import BadCall, InvalidAgentState
 from remit.model.agents import Agent
 from remit.model.crew import AT_WORK, DONE, ENDED, AgentState, Change, Member, TaskState
@@ -215,6 +215,7 @@ async def _reassign_task(desk: Desk, arguments: Arguments) -> Result:
         if task.assigned == worker.id and worker.task == task.id:
             return {**moved_result(task), "agentId": worker.id, "previousAgentId": worker.id}
         await require_fit(desk, worker, task)
+        await require_open(desk, task)
         after = replace(moved(task, TaskState.ASSIGNED, now), assigned=worker.id)
         changed = [(worker, at_work(worker, after, now))]
         if before is not None and before.id != worker.id and before.task == task.id:
@@ -234,7 +235,8 @@ async def _reassign_task(desk: Desk, arguments: Arguments) -> Result:
             "agentId": worker.id,
             "previousAgentId": task.assigned or None,
         }
-        return await desk.write(Change(tasks=(after,), members=members, events=events), answer)
+        change = Change(tasks=(after,), open_epics=(task.epic,), members=members, events=events)
+        return await desk.write(change, answer)
 
     return await done_once(desk, attempt)
 

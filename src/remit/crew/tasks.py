@@ -17,7 +17,7 @@ from remit.crew.outputs import (
     task_result,
     tasks_result,
 )
-from remit.errors import BadCall, InvalidAgentState
+from remit.errors import BadCall, InvalidAgentState, NotYours
 from remit.model.crew import ENDED, Change, Comment, Member, Task, TaskState
 from remit.model.principals import AgentType
 from remit.servers.arguments import Arguments
@@ -63,6 +63,7 @@ async def _assign(desk: Desk, arguments: Arguments) -> Result:
             return _assigned(task)  # it has it already, and may have begun
         require_move(task, TaskState.ASSIGNED)
         await require_fit(desk, worker, task)
+        await require_open(desk, task)
         now = desk.clock()
         after = replace(moved(task, TaskState.ASSIGNED, now), assigned=worker.id)
         busy = at_work(worker, after, now)
@@ -75,7 +76,12 @@ async def _assign(desk: Desk, arguments: Arguments) -> Result:
             previousAgentId=task.assigned or None,
         )
         changed = agents_changed(desk, now, (worker, busy))
-        change = Change(tasks=(after,), members=(busy,), events=(event, *changed))
+        change = Change(
+            tasks=(after,),
+            open_epics=(task.epic,),
+            members=(busy,),
+            events=(event, *changed),
+        )
         return await desk.write(change, _assigned(after))
 
     return await done_once(desk, attempt)
@@ -100,6 +106,30 @@ async def require_fit(desk: Desk, worker: Member, task: Task) -> None:
         raise InvalidAgentState(f"agent {worker.id!r} works on another epic, {worker.epic!r}")
 
 
+async def require_open(desk: Desk, task: Task) -> None:
+    """Let a task be begun, or begun again.
+
+    Raises:
+        BadCall: Its epic has ended.
+    """
+    epic = await desk.store.find_epic(desk.tenant, task.epic)
+    if epic is None or epic.state in ENDED:
+        what = "gone" if epic is None else epic.state
+        raise BadCall(f"epic {task.epic!r} is {what}, and nobody works on its tasks any more")
+
+
+def _require_reviewer(desk: Desk, task: Task, state: TaskState) -> None:
+    """Let only others say that a worker's task is done: approving is its manager's (S3.37).
+
+    Raises:
+        NotYours: A worker approves its own work.
+    """
+    if state is TaskState.COMPLETED and desk.principal.agent_type is AgentType.WORKER:
+        raise NotYours(
+            f"task {task.id!r} is in REVIEW: whoever runs its epic approves it, and not its worker"
+        )
+
+
 async def _update_status(desk: Desk, arguments: Arguments) -> Result:
     state = TaskState(arguments.text("state"))
     reason = arguments.text("failureReason")
@@ -114,10 +144,15 @@ async def _update_status(desk: Desk, arguments: Arguments) -> Result:
             raise BadCall("a task becomes ASSIGNED by assigning it to an agent, with task__assign")
         if not task.assigned:
             raise BadCall(f"task {task.id!r} is assigned to nobody, so that nobody can work on it")
+        _require_reviewer(desk, task, state)
+        again = task.state is TaskState.FAILED
+        if again:
+            await require_open(desk, task)
         now = desk.clock()
         after = _with_places(moved(task, state, now), arguments)
         after = replace(after, failure_reason=reason or after.failure_reason)
-        return await write_move(desk, task, after, moved_result(after))
+        more = Change(open_epics=(task.epic,) if again else ())
+        return await write_move(desk, task, after, moved_result(after), more)
 
     return await done_once(desk, attempt)
 

@@ -29,15 +29,19 @@ class ArgumentCheck:
         Raises:
             ToolError: If they are not; the message names each field that is wrong.
         """
-        problems = [
-            f"{'.'.join(str(part) for part in error.instance_path) or 'arguments'}: "
-            f"{error.message[:_LONGEST_MESSAGE]}"
-            for error in self._validator.iter_errors(dict(values))
-        ]
+        try:
+            problems = [
+                f"{'.'.join(str(part) for part in error.instance_path) or 'arguments'}: "
+                f"{error.message[:_LONGEST_MESSAGE]}"
+                for error in self._validator.iter_errors(dict(values))
+            ]
+        except UnicodeEncodeError:  # an agent cut a text in two in the middle of an emoji
+            problems = ["a text holds half of a character (a lone surrogate)"]
         if problems:
             raise ToolError(
                 f"bad arguments for {self._tool}: {'; '.join(problems)}; correct them and call"
-                " again"
+                " again",
+                code="INVALID_INPUT",
             )
         return Arguments(values)
 

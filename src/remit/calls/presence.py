@@ -1,0 +1,46 @@
+"""Which agents have a call under way: whoever waits for an answer is there, however long it takes.
+
+A call may take longer than an agent may be silent (R24, S3.38), and its key is used at the
+beginning alone.
+"""
+
+from collections import Counter
+from collections.abc import Awaitable, Callable, Collection
+
+from remit.model.calls import Outcome, RecordedCall
+from remit.model.principals import PrincipalKind
+
+Invoke = Callable[[RecordedCall], Awaitable[Outcome]]
+
+
+class Presence:
+    """Counts the calls that each agent has under way in this process."""
+
+    def __init__(self) -> None:
+        self._calls = Counter[tuple[str, str]]()
+
+    @property
+    def agents(self) -> Collection[tuple[str, str]]:
+        """Tenant and id of each agent that waits for an answer now."""
+        return tuple(self._calls)
+
+    def around(self, invoke: Invoke) -> Invoke:
+        """Return *invoke*, during which whoever called, and for whom, is there."""
+
+        async def counted(recorded: RecordedCall) -> Outcome:
+            call = recorded.valid.call
+            there = {
+                (who.tenant, who.name)
+                for who in (call.principal, call.acting)
+                if who.kind is PrincipalKind.AGENT
+            }
+            self._calls.update(there)
+            try:
+                return await invoke(recorded)
+            finally:
+                self._calls.subtract(there)
+                for agent in there:
+                    if not self._calls[agent]:
+                        del self._calls[agent]
+
+        return counted
