@@ -38,6 +38,9 @@ def test_a_change_is_seen_by_the_next_turn_of_the_same_run(told: Any, way: str) 
 
     assert sorted(before) == READERS
     assert set(before) - set(after) == {"desk__read"}
+    demoted, heard = told[way]["added"]
+    assert set(told[way]["promoted"]) - set(demoted) == {"desk__read", "desk__write"}
+    assert heard == ["write {}", False]
 
 
 @pytest.mark.parametrize("way", WAYS)

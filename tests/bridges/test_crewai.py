@@ -10,6 +10,7 @@ from tests.bridges.harness import (
     INSTALLATION,
     PROGRAMS,
     READERS,
+    WRITERS,
     assert_day,
     open_office,
     run_page,
@@ -36,6 +37,17 @@ def told(crewai_python: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
 def test_an_agent_goes_through_its_day(told: Any) -> None:  # issue 7: 2, 3
     assert_day(told["remote"], unlisted="Tool not found")
     assert "secret" not in str(told["ran"])
+
+
+def test_a_run_that_is_followed_sees_a_change_between_two_requests(told: Any) -> None:
+    demoted = [name for name in READERS if name != "desk__read"]
+    turns = [READERS, WRITERS, WRITERS, demoted]  # issue 7: 3
+
+    for kind, run in zip(("kickoff", "crew"), told["remote"]["within a run"], strict=True):
+        offered = [sorted(name.replace("_", "__") for name in names) for names in run["offered"]]
+        assert offered == turns
+        assert run["heard"] == [f'read {{"of": "a {kind}"}}', "write {}", "steps {}"]
+    assert "cannot reach http://127.0.0.1:9" in told["broken"]["followed"]
 
 
 def test_no_answer_is_kept_so_that_each_call_is_checked_and_recorded(told: Any) -> None:

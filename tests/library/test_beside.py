@@ -51,6 +51,46 @@ async def test_one_task_opens_and_closes_whoever_uses_it() -> None:
     assert resource.closed == resource.opened
 
 
+async def test_whoever_comes_while_another_thread_closes_it_reads_so() -> None:
+    beside = Beside(Resource().open, name="test")
+    await beside.use(same)
+    heard: list[str] = []
+
+    async def use() -> None:
+        with pytest.raises(UpstreamUnavailable) as caught:
+            await beside.use(same)
+        heard.append(str(caught.value))
+
+    async def close_from_another_thread() -> None:
+        closing = threading.Thread(target=anyio.run, args=[beside.close])
+        closing.start()
+        closing.join()  # this loop stands still: who found it open a moment ago finds it closed
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(use)
+        tasks.start_soon(close_from_another_thread)
+
+    assert heard == ["closed before it was used"]
+    await beside.use_if_open(same)  # harmless
+
+
+async def test_closing_twice_at_once_returns_when_it_is_closed() -> None:
+    resource = Resource()
+    beside = Beside(resource.open, name="test")
+    await beside.use(same)
+    counts: list[int] = []
+
+    async def close() -> None:
+        await beside.close()
+        counts.append(len(resource.closed))
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(5):
+            tasks.start_soon(close)
+
+    assert counts == [1] * 5
+
+
 def test_loops_of_several_threads_share_it() -> None:
     resource = Resource()
     beside = Beside(resource.open, name="test")

@@ -4,6 +4,9 @@
 
 CrewAI cannot be where remit's own dependencies are, so nothing here needs more of remit than what
 talks to a gateway.
+
+    agent's run ─tools()─▶ tools as of now ─model calls one─▶ Toolset.call
+       request of the model ─follow()─▶ tools as of now
 """
 
 from collections import Counter
@@ -16,9 +19,12 @@ from remit.bridges.frameworks import LeftOut
 from remit.bridges.strict_schema import StrictSchema
 from remit.bridges.toolset import Toolset
 from remit.client.tools import CallResult, ToolDefinition
+from remit.errors import RemitError
 from remit.library.waiting import waiting
 
 try:
+    from crewai.agents.agent_executor import AgentExecutor
+    from crewai.hooks import HookAborted
     from crewai.tools import BaseTool
     from crewai.tools.tool_failure import ToolFailure, ToolFailureReason
     from crewai.utilities.string_utils import sanitize_tool_name
@@ -45,9 +51,9 @@ _ADDED: Final = "security_context"
 class RemitTools:
     """The tools that one principal may use, for `Agent(tools=remit.tools())`.
 
-    CrewAI keeps the tools that an agent or a task has when it starts: ask again for the next one.
-    One that was taken away meanwhile is refused when it is called. The toolset stays open: whoever
-    made it closes it.
+    CrewAI keeps the tools that an agent or a task has when it starts: ask again for the next one,
+    or have the runs `follow`. One that was taken away meanwhile is refused when it is called. The
+    toolset stays open: whoever made it closes it.
 
     Attributes:
         left_out: Tools that CrewAI cannot take, with the reason.
@@ -64,7 +70,7 @@ class RemitTools:
         self._toolset = toolset
         self._on_progress = on_progress
 
-    def tools(self) -> list[BaseTool]:
+    def tools(self) -> list["RemitTool"]:
         """Return the tools as of now, for a program that does not await.
 
         Raises:
@@ -72,7 +78,7 @@ class RemitTools:
         """
         return waiting(self.atools)()
 
-    async def atools(self) -> list[BaseTool]:
+    async def atools(self) -> list["RemitTool"]:
         """Return the tools as of now.
 
         Raises:
@@ -86,13 +92,55 @@ class RemitTools:
             if self._is_taken(tool)
         ]
 
+    def follow(self, context: Any) -> None:
+        """Give a run the tools of now, before a request of its model.
+
+        For `crewai.hooks.register_before_llm_call_hook(remit.follow)`. Of all runs, those that have
+        tools of this toolset are followed; of those, whose model is handed tools and not told of
+        them in its prompt.
+
+        Raises:
+            HookAborted: They cannot be listed; the text is that of `Toolset.tools`. It ends the
+                run, where CrewAI would go on after an error of any other kind.
+        """
+        executor = context.executor
+        if not isinstance(executor, AgentExecutor) or not executor.state.use_native_tools:
+            return
+        held = [tool for tool in executor.original_tools if self._is_own(tool)]
+        if not held:
+            return
+        try:
+            made = self.tools()
+        except RemitError as error:
+            raise HookAborted(str(error), source="remit") from error
+        if [tool.definition for tool in held] != [tool.definition for tool in made]:
+            self._replace(executor, made)
+
+    def _replace(self, executor: AgentExecutor, made: list["RemitTool"]) -> None:
+        """Do what an executor itself does to add a tool while it runs."""
+        others = [tool for tool in executor.original_tools if not self._is_own(tool)]
+        executor.original_tools = [*others, *made]
+        executor.tools = [
+            *(tool for tool in executor.tools if not self._is_own(_tool_behind(tool))),
+            *(tool.to_structured_tool() for tool in made),
+        ]
+        about_to_be_sent = executor._openai_tools  # noqa: SLF001 - it has no public way to it
+        if not executor.original_tools:
+            about_to_be_sent.clear()  # it would keep the last ones
+            return
+        executor._setup_native_tools()  # noqa: SLF001 - likewise
+        about_to_be_sent[:] = executor._openai_tools  # noqa: SLF001 - likewise
+
+    def _is_own(self, tool: Any) -> bool:
+        return isinstance(tool, RemitTool) and tool.toolset is self._toolset
+
     def _is_taken(self, tool: ToolDefinition) -> bool:
         if _TAKEN in (tool.input_schema.get("properties") or {}):
             self.left_out.note(tool.name, f"CrewAI keeps the argument {_TAKEN!r} for itself")
             return False
         return True
 
-    def _tool(self, tool: ToolDefinition, *, is_alone: bool) -> BaseTool:
+    def _tool(self, tool: ToolDefinition, *, is_alone: bool) -> "RemitTool":
         name = sanitize_tool_name(tool.name)
         if not is_alone:
             # CrewAI would number them by their order, and then not find the tool.
@@ -125,6 +173,16 @@ class RemitTool(BaseTool):
         self._schema = schema
         self._on_progress = on_progress
 
+    @property
+    def toolset(self) -> Toolset:
+        """Whose tool it is."""
+        return self._toolset
+
+    @property
+    def definition(self) -> ToolDefinition:
+        """What it was listed as."""
+        return self._tool
+
     def _run(self, **arguments: Any) -> Any:
         return waiting(self._arun)(**arguments)
 
@@ -138,6 +196,11 @@ class RemitTool(BaseTool):
     def _hear(self, done: float, total: float | None, message: str) -> None:
         if self._on_progress is not None:
             self._on_progress(self._tool.name, done, total, message)
+
+
+def _tool_behind(tool: Any) -> Any:
+    """Return what CrewAI made a tool of its own form from."""
+    return getattr(tool, "_original_tool", None)
 
 
 def _never(*_: Any) -> bool:

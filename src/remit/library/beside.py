@@ -45,12 +45,8 @@ class Beside(Generic[T]):
         self._opening = opening
         self._name = name
         self._life: _Life[T] | None = None
+        self._closing: _Life[T] | None = None
         self._turn = threading.Lock()
-
-    @property
-    def is_open(self) -> bool:
-        """Whether it is open, or being opened."""
-        return self._life is not None
 
     async def use(self, function: Callable[[T], Awaitable[R]]) -> R:
         """Return what *function* makes of the resource, run where that lives.
@@ -68,6 +64,7 @@ class Beside(Generic[T]):
 
         Raises:
             Exception: What opening did; that is tried anew then.
+            UpstreamUnavailable: It was closed meanwhile, and the function did not begin.
         """
         life = self._begun()
         try:
@@ -78,12 +75,25 @@ class Beside(Generic[T]):
                 if self._life is life:
                     self._life = None
             raise
-        return asyncio.wrap_future(portal.start_task_soon(life.run, function, resource))
+        try:
+            return asyncio.wrap_future(portal.start_task_soon(life.run, function, resource))
+        except RuntimeError as error:  # the portal's word for having ended
+            raise UpstreamUnavailable("closed before it was used") from error
+
+    async def use_if_open(self, function: Callable[[T], Awaitable[object]]) -> None:
+        """Run *function* where the resource lives, unless it is closed, or is so meanwhile."""
+        if self._life is not None:
+            with suppress(UpstreamUnavailable):
+                await self.use(function)
 
     async def close(self) -> None:
-        """Close the resource; calls under way end. Harmless when it is not open."""
+        """Close the resource; calls under way end. Harmless when it is not open.
+
+        Returns when it is closed, whoever began that.
+        """
         with self._turn:
-            life, self._life = self._life, None
+            life = self._closing = self._life or self._closing
+            self._life = None
         if life is not None:
             life.end()
             await anyio.to_thread.run_sync(life.closed.result)

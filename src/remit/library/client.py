@@ -68,15 +68,13 @@ class MCPClient:
 
     async def disconnect(self, server_name: str) -> None:
         """End the connection to a server, and forget its tools; safe when there is none."""
-        if self._beside.is_open:
-            await self._beside.use(lambda _: self._lines.disconnect(server_name))
+        await self._beside.use_if_open(lambda _: self._lines.disconnect(server_name))
 
     async def disconnect_all(self) -> None:
         """End every connection and every retry, all at once; cannot be cancelled."""
         with anyio.CancelScope(shield=True):
-            if self._beside.is_open:
-                await self._beside.use(lambda _: self._lines.disconnect_all())
-                await self._beside.close()
+            await self._beside.use_if_open(lambda _: self._lines.disconnect_all())
+            await self._beside.close()
 
     def is_connected(self, server_name: str) -> bool:
         """Whether the server is connected now."""

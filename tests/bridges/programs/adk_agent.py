@@ -3,6 +3,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
+from functools import partial
 from typing import Any
 
 from google.adk.agents import LlmAgent
@@ -81,8 +82,10 @@ async def day(way: str, times: int) -> dict[str, Any]:
         told["heard"], told["progress"] = model.heard, progress
         told["same run"] = [list(model.offered[0]), list(model.offered[-1])]
         told["demoted"] = await offered(bridge)
-        await change("promoted", tools, new=["desk__read", "desk__write"])
-        told["promoted"] = await offered(bridge)
+        promoted = partial(change, "promoted", tools, new=["desk__read", "desk__write"])
+        model, _ = await run(bridge, promoted, ("desk__look", {}), ("desk__write", {}))
+        told["promoted"] = list(model.offered[-1])
+        told["added"] = [list(model.offered[0]), model.heard[-1]]
         await change("as before", tools, gone=["desk__write"])
 
         prefixed = RemitToolset(tools, tool_name_prefix="my", tool_filter=["desk__read"])

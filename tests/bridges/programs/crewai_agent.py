@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from crewai import Agent, BaseLLM, Crew, Task
+from crewai.hooks import HookAborted, register_before_llm_call_hook, unregister_before_llm_call_hook
 from inside import GIVEN, Step, change, is_cut_short, report, toolset, until_ran, working_day
 
 from remit.bridges.crewai import RemitTools
@@ -81,6 +82,7 @@ def day() -> dict[str, Any]:
     told["promoted"] = offered(bridge)
     waiting(change)("as before", tools, gone=["desk__write"])
 
+    told["within a run"] = [followed(tools, kind) for kind in ("kickoff", "crew")]
     told["twice"] = crew_of(bridge)
     waits = agent_of(bridge.tools(), ("desk_slow", {})).kickoff_async("Wait")
     told["cancelled"] = asyncio.run(is_cut_short(waits, "slow"))
@@ -88,6 +90,46 @@ def day() -> dict[str, Any]:
     told["again"] = [tool.name for tool in bridge.tools()]
     waiting(others.aclose)()
     return told
+
+
+def followed(tools: Toolset, kind: str) -> dict[str, Any]:
+    """Return what a run sees that tools are added to, and then taken from."""
+    bridge = RemitTools(tools)
+    agent = agent_of(
+        bridge.tools(),
+        lambda: change("promoted", tools, new=["desk__read", "desk__write"]),
+        ("desk_read", {"of": f"a {kind}"}),
+        ("desk_write", {}),
+        lambda: change("demoted", tools, gone=["desk__read", "desk__write"]),
+        ("desk_steps", {}),
+    )
+    register_before_llm_call_hook(bridge.follow)
+    try:
+        if kind == "kickoff":
+            agent.kickoff("Go on")
+        else:
+            task = Task(description="Go on", expected_output="done", agent=agent)
+            Crew(agents=[agent], tasks=[task], verbose=False).kickoff()
+    finally:
+        unregister_before_llm_call_hook(bridge.follow)
+    waiting(change)("as before", tools, new=["desk__read"], gone=["desk__write"])
+    return {"offered": [list(names) for names in agent.llm.offered], "heard": agent.llm.heard}
+
+
+def followed_away() -> str:
+    """Return how a run ends whose tools cannot be listed any more."""
+    tools = toolset("reader", "remote")
+    bridge, gone = RemitTools(tools), RemitTools(Toolset.remote("http://127.0.0.1:9", key="rmt_x"))
+    made = bridge.tools()
+    for tool in made:
+        tool._toolset = gone._toolset  # noqa: SLF001
+    register_before_llm_call_hook(gone.follow)
+    try:
+        return agent_of(made).kickoff("Go on").raw
+    except HookAborted as aborted:
+        return str(aborted)
+    finally:
+        unregister_before_llm_call_hook(gone.follow)
 
 
 def crew_of(bridge: RemitTools) -> list[str]:
@@ -120,6 +162,7 @@ def broken() -> dict[str, str]:
             RemitTools(wrong()).tools()
         except (RemitError, ImportError) as error:
             told[name] = f"{type(error).__name__}: {error}"
+    told["followed"] = followed_away()
     return told
 
 
