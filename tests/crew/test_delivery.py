@@ -136,6 +136,22 @@ async def test_an_event_that_is_not_taken_is_tried_after_growing_pauses(house: H
     assert reader.told == ["e1", "e2", "e3"]
 
 
+async def test_a_clock_that_was_ahead_holds_no_event_up(house: House) -> None:
+    """A gateway starts an hour ahead, fails to tell, and ends; the next one's clock is right."""
+    reader = Reader(refuses={"e1"})
+    ahead = await house.delivery(reader, "ahead")
+    await house.happens(1)
+    house.time.pass_by(3600)
+    await ahead.deliver_due()
+    assert await house.outbox.claim("reader", "ahead", now=house.time(), until=house.time() + LEASE)
+    house.time.pass_by(-3600)
+    reader.refuses.clear()
+
+    await (await house.delivery(reader, "right")).deliver_due()
+
+    assert reader.told == ["e1"]
+
+
 async def test_an_event_that_is_never_taken_is_put_aside_and_the_next_is_told(
     house: House,
 ) -> None:

@@ -345,3 +345,12 @@ async def test_one_process_at_a_time_has_a_lease(database: Database) -> None:
     assert not await leases.take("work", "b", now=START, until=later)
     assert await leases.take("other", "b", now=START, until=later)
     assert await leases.take("work", "b", now=later, until=later)
+
+
+async def test_a_clock_that_was_ahead_leaves_the_work_to_others(database: Database) -> None:
+    leases, hour = Leases(database), timedelta(hours=1)
+    soon = timedelta(seconds=9)
+
+    assert await leases.take("work", "a", now=START + hour, until=START + hour + soon)
+
+    assert await leases.take("work", "b", now=START, until=START + soon)

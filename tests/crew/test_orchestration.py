@@ -123,6 +123,32 @@ async def test_a_paused_agent_rests_until_it_is_resumed(folk: CrewFolk, name: Na
         assert code == "AGENT_NOT_FOUND"
 
 
+async def test_a_paused_supervisor_changes_nothing_and_resumes_nobody(
+    folk: CrewFolk, name: Name
+) -> None:
+    boss, wild = await folk.supervisor(name("s1")), await folk.supervisor(name("s2"))
+    w1, w2 = await folk.worker(name("w1")), await folk.worker(name("w2"))
+    epic = await _epic(boss)
+    o1 = await folk.orchestrator(name("o1"), epic=epic)
+    other = await _epic(boss)
+    task = await _task(boss, epic, w1)
+    await boss.does("supervisor__pause_agent", agentId=wild.id, reason="runs wild")
+
+    codes = [
+        await wild.fails("supervisor__resume_agent", agentId=wild.id),
+        await wild.fails("supervisor__pause_agent", agentId=boss.id, reason="revenge"),
+        await wild.fails("supervisor__reassign_task", taskId=task, agentId=w2.id),
+        await wild.fails("orchestrator__recover", agentId=o1.id),
+        await wild.fails("orchestrator__create", epicId=other),
+    ]
+
+    assert codes == ["INVALID_AGENT_STATE"] * 5
+    assert (await w1.does("agent__get_task"))["id"] == task
+    await wild.does("mail__send", toAgentId=boss.id, subject="Sorry", body="b")
+    await boss.does("supervisor__resume_agent", agentId=wild.id)
+    await wild.does("supervisor__reassign_task", taskId=task, agentId=w2.id)
+
+
 async def test_a_task_goes_from_one_worker_to_another(folk: CrewFolk, name: Name) -> None:
     boss = await folk.supervisor(name("s1"))
     w1, w2 = await folk.worker(name("w1")), await folk.worker(name("w2"))

@@ -175,7 +175,8 @@ class Delivery:
         standing, ahead = await post.places.backlog(self._name)
         if not ahead:
             return LOOK_EVERY
-        if standing.due is not None and standing.due > now:
+        # what is due later than any pause is, was postponed by a clock that was ahead
+        if standing.due is not None and now < standing.due <= now + LONGEST_PAUSE:
             return min(LOOK_EVERY, (standing.due - now).total_seconds())
         leased = await post.places.claim(self._name, post.holder, now=now, until=now + LEASE)
         if leased is None:

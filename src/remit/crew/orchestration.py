@@ -67,6 +67,7 @@ async def _orchestrator(desk: Desk, arguments: Arguments) -> Member:
 
 async def _create(desk: Desk, arguments: Arguments) -> Result:
     async def attempt() -> Result:
+        await desk.require_working()
         epic = await desk.epic(arguments.text("epicId"))
         if epic.state in ENDED:
             raise BadCall(f"epic {epic.id!r} is {epic.state}, and needs no orchestrator")
@@ -96,6 +97,7 @@ async def _create(desk: Desk, arguments: Arguments) -> Result:
 
 async def _recover(desk: Desk, arguments: Arguments) -> Result:
     async def attempt() -> Result:
+        await desk.require_working()
         orchestrator = await _orchestrator(desk, arguments)
         now = desk.clock()
         tasks = await desk.store.tasks(desk.tenant, epic=orchestrator.epic or None)
@@ -181,6 +183,7 @@ async def _change_agent(
     look: Callable[[Member], Awaitable[None]] | None = None,
 ) -> Result:
     async def attempt() -> Result:
+        await desk.require_working()  # or who is paused would resume itself
         member = await desk.agent(agent_id)
         if look is not None:
             await look(member)
@@ -206,6 +209,7 @@ def _paused(member: Member) -> Result:
 
 async def _reassign_task(desk: Desk, arguments: Arguments) -> Result:
     async def attempt() -> Result:
+        await desk.require_working()
         task = await desk.task(arguments.text("taskId"))
         worker = await desk.agent(arguments.text("agentId"))
         if task.state is TaskState.COMPLETED:

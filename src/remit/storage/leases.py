@@ -16,12 +16,19 @@ class Leases:
         self._database = database
 
     async def take(self, name: str, holder: str, *, now: datetime, until: datetime) -> bool:
-        """Whether *holder* does the work of that name from now until then."""
+        """Whether *holder* does the work of that name from now until then.
+
+        A lease that lasts more than twice as long comes from a clock that was ahead, and holds
+        nobody up.
+        """
+        longest = until + (until - now)
         async with self._database.writing() as connection:
             statement = insert(connection, leases).values(name=name, holder=holder, until=until)
             taken = statement.on_conflict_do_update(
                 index_elements=["name"],
                 set_={"holder": holder, "until": until},
-                where=or_(leases.c.holder == holder, leases.c.until <= now),
+                where=or_(
+                    leases.c.holder == holder, leases.c.until <= now, leases.c.until > longest
+                ),
             ).returning(leases.c.name)
             return (await connection.execute(taken)).one_or_none() is not None

@@ -59,13 +59,20 @@ class Outbox:
     async def claim(
         self, name: str, holder: str, *, now: datetime, until: datetime
     ) -> Standing | None:
-        """Let *holder* alone tell a subscriber until then; None as long as somebody else does."""
+        """Let *holder* alone tell a subscriber until then; None as long as somebody else does.
+
+        A lease that lasts more than twice as long comes from a clock that was ahead, and holds
+        nobody up.
+        """
         table = crew_subscribers.c
+        is_over = or_(
+            table.until.is_(None), table.until <= now, table.until > until + (until - now)
+        )
         statement = (
             update(crew_subscribers)
             .where(
                 table.name == name,
-                or_(table.holder.in_(("", holder)), table.until.is_(None), table.until <= now),
+                or_(table.holder.in_(("", holder)), is_over),
             )
             .values(holder=holder, until=until)
             .returning(crew_subscribers)
