@@ -318,6 +318,20 @@ async def test_any_use_of_an_agents_key_is_activity(database: Database) -> None:
     assert member.last_active == from_now
 
 
+async def test_an_agent_that_calls_no_tool_of_the_crew_is_active_too(database: Database) -> None:
+    """An orchestrator that reads code for its first ten minutes is not gone."""
+    crew, keys = Crew(database, Notices(database)), Keys(database)
+    await Agents(database).add(FOLK[2])
+    made = await _key_of(keys, FOLK[2])
+
+    for minutes in (5, 6, 4):
+        await keys.touch({made: START + timedelta(minutes=minutes)})
+
+    member = await crew.find_member("default", "w1")
+    assert member is not None
+    assert (member.last_active, member.version) == (START + timedelta(minutes=6), 0)
+
+
 async def _key_of(keys: Keys, owner: Agent) -> str:
     made = await make_key(keys, "of-w1", tenant=owner.tenant, now=START, agent=owner, roles={})
     return made.key.id

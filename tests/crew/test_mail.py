@@ -122,6 +122,21 @@ async def test_half_a_character_is_bad_input_and_alarms_nobody(folk: CrewFolk, n
     assert {mail.id for mail in mails} <= before
 
 
+async def test_a_list_of_long_mails_ends_before_it_is_huge(folk: CrewFolk, name: Name) -> None:
+    """Whoever may send mail must not fill a gateway's memory with the answer to a list."""
+    w1, w2 = await folk.worker(name("w1")), await folk.worker(name("w2"))
+    for number in range(18):
+        await w1.does("mail__send", toAgentId=w2.id, subject=f"{number}", body="\u20ac" * 65_000)
+
+    inbox = await w2.does("mail__list_inbox")
+
+    assert (inbox["count"], inbox["unreadCount"]) == (16, 18)
+    assert [mail["subject"] for mail in inbox["mails"]] == [f"{n}" for n in range(17, 1, -1)]
+    await w2.does("mail__read", mailId=inbox["mails"][0]["id"])
+    again = await w2.does("mail__list_inbox")
+    assert [mail["subject"] for mail in again["mails"]] == [f"{n}" for n in range(16, 0, -1)]
+
+
 async def test_a_recipient_has_to_be_there(folk: CrewFolk, name: Name) -> None:
     """S3.15."""
     w1 = await folk.worker(name("w1"))

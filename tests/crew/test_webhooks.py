@@ -5,13 +5,16 @@ import hashlib
 import hmac
 import json
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
+from remit.app.events import open_subscribers
 from remit.crew.delivery import DeliveryFailed
 from remit.crew.webhooks import event_body, open_webhook, signature, subscriber_name
 from remit.errors import StartupError
 from remit.model.crew import CrewEvent
+from remit.settings import Settings
 from remit.testing.faulty_web import Fault, as_json, open_faulty_web
 
 NOW = datetime(2026, 11, 28, 12, 0, 0, 500000, tzinfo=UTC)
@@ -135,3 +138,14 @@ def test_the_name_of_a_subscriber_tells_no_secret() -> None:
 
 def test_a_body_holds_what_no_text_can() -> None:
     assert json.loads(event_body(EVENT))["data"]["subject"] == "Grüße ?"
+
+
+@pytest.mark.parametrize("url", ["nats://[::1", "https://[::1", "ftp://hooks.example.com", "hooks"])
+async def test_what_is_no_address_for_events_is_said_at_the_start(tmp_path: Path, url: str) -> None:
+    settings = Settings(config=tmp_path / "remit.yaml", events_urls=(url,), events_secret=SECRET)
+
+    with pytest.raises(StartupError, match="no address for events") as refused:
+        async with open_subscribers(settings, wanted=True):
+            pass
+
+    assert url not in str(refused.value)

@@ -10,6 +10,7 @@ import pytest
 from remit.errors import Conflict, Outdated
 from remit.model.agents import Agent
 from remit.model.crew import (
+    MOST_INBOX_TEXT,
     AgentState,
     Change,
     Comment,
@@ -261,6 +262,22 @@ async def test_an_inbox_holds_the_newest_first_and_what_is_read_on_demand(
     assert await crew.count_unread("default", "w1") == 3
     assert await crew.find_mail("default", "m0") == replace(mails[0], version=1)
     assert await crew.find_mail("acme", "m0") is None
+
+
+async def test_a_list_of_mail_ends_with_the_mail_that_makes_it_long(crew: CrewStore) -> None:
+    sizes = (10, MOST_INBOX_TEXT, 300_000, 700_001)
+    mails = [
+        replace(MAIL, id=f"m{n}", created=NOW + timedelta(seconds=n), body="\u20ac" * size)
+        for n, size in enumerate(sizes)
+    ]
+    await crew.apply(Change(mails=tuple(mails)))
+
+    listed = await crew.inbox("default", "w1", include_read=False, limit=9)
+
+    assert [mail.id for mail in listed] == ["m3", "m2"]
+    assert await crew.count_unread("default", "w1") == 4
+    (one,) = await crew.inbox("default", "w1", include_read=True, limit=1)
+    assert one.id == "m3"
 
 
 async def test_the_humans_mail_is_in_a_box_of_its_own(crew: CrewStore) -> None:

@@ -1,10 +1,11 @@
 """The outbox: numbers in the order of commits, one process at a time for each subscriber."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import anyio
 
-from remit.model.crew import Change, CrewEvent
+from remit.model.crew import Change, CrewEvent, Once
 from remit.model.outbox import DeadLetter, Standing
 from remit.storage.crew import Crew
 from remit.storage.database import Database
@@ -95,6 +96,27 @@ async def test_what_is_put_aside_is_shown_and_kept_until_it_is_buried(database: 
     await outbox.prune(SOON)
     assert await outbox.dead_letters() == []
     assert await crew.events(after=0, limit=9) == []
+
+
+async def test_used_up_keys_are_forgotten_with_the_events_of_their_time(database: Database) -> None:
+    crew, outbox = Crew(database, Notices(database)), Outbox(database)
+    once = Once(
+        tenant="default",
+        by="agent:w1",
+        tool="mail/send",
+        key="old",
+        asked="d",
+        answer="{}",
+        created=NOW,
+    )
+    new = replace(once, key="new", created=SOON)
+    await crew.apply(Change(once=once))
+    await crew.apply(Change(once=new))
+
+    await outbox.prune(SOON)
+
+    assert await crew.find_once("default", "agent:w1", "mail/send", "old") is None
+    assert await crew.find_once("default", "agent:w1", "mail/send", "new") == new
 
 
 async def test_who_reads_from_number_to_number_misses_no_event_of_many_writers(

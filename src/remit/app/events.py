@@ -59,7 +59,10 @@ async def start_telling(
 
 async def _open_subscriber(settings: Settings, url: str, stack: AsyncExitStack) -> Subscriber:
     # Deferred, both of them: a gateway that tells nobody outside has no use for their clients.
-    scheme = urlsplit(url).scheme
+    try:
+        scheme = urlsplit(url).scheme
+    except ValueError:  # such as a bracket that nobody closes
+        scheme = ""
     if scheme in _WEBHOOKS:
         from remit.crew.webhooks import open_webhook  # noqa: PLC0415 - see above
 

@@ -105,6 +105,10 @@ AT_WORK: Final[Mapping[TaskState, AgentState]] = MappingProxyType(
 """What its worker is at, by the state of the task."""
 
 
+MOST_INBOX_TEXT: Final = 1_000_000
+"""Characters of mail in one list: it ends with the mail that reaches them."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
     """A registered agent at its work.

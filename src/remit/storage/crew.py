@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Select, func, select, text
+from sqlalchemy import Integer, Select, func, select, text
 
 from remit.model.crew import (
+    MOST_INBOX_TEXT,
     Change,
     Comment,
     CrewEvent,
@@ -25,7 +26,15 @@ from remit.model.crew import (
 )
 from remit.model.principals import AgentType
 from remit.storage.crew_changes import write_change
-from remit.storage.crew_rows import comment_of, epic_of, mail_of, member_of, once_of, task_of
+from remit.storage.crew_rows import (
+    comment_of,
+    epic_of,
+    first_activity,
+    mail_of,
+    member_of,
+    once_of,
+    task_of,
+)
 from remit.storage.database import Database
 from remit.storage.dialects import insert
 from remit.storage.notices import CREW_CHANNEL, Notices
@@ -78,20 +87,10 @@ class Crew:
 
     async def touch(self, tenant: str, agent_id: str, now: datetime) -> None:
         """Take note that an agent is active; that is no change of it."""
-        values = {
-            "tenant": tenant,
-            "id": agent_id,
-            "state": "IDLE",
-            "task": "",
-            "paused": "",
-            "tmux_session": "",
-            "crashes": 0,
-            "last_active": now,
-            "updated": now,
-            "version": 0,
-        }
         async with self._database.writing() as connection:
-            statement = insert(connection, crew_agents).values(values)
+            statement = insert(connection, crew_agents).values(
+                first_activity(tenant, agent_id, now)
+            )
             await connection.execute(
                 statement.on_conflict_do_update(
                     index_elements=["tenant", "id"], set_={"last_active": now}
@@ -166,14 +165,29 @@ class Crew:
     async def inbox(
         self, tenant: str, to_agent: str, *, include_read: bool, limit: int
     ) -> Sequence[Mail]:
-        """Return the newest mails to an agent, newest first; an empty id is the human."""
-        query = select(crew_mail).where(
-            crew_mail.c.tenant == tenant, crew_mail.c.to_agent == to_agent
+        """Return the newest mails to an agent, newest first; an empty id is the human.
+
+        Those are no more than *limit*, and no more than have MOST_INBOX_TEXT characters before the
+        last of them: what anybody may send must not become an answer of any size.
+        """
+        columns = crew_mail.c
+        size = func.length(columns.body, type_=Integer)
+        query = select(columns.id, columns.created, size.label("size")).where(
+            columns.tenant == tenant, columns.to_agent == to_agent
         )
         if not include_read:
-            query = query.where(crew_mail.c.is_read.is_(False))
-        ordered = query.order_by(crew_mail.c.created.desc(), crew_mail.c.id.desc()).limit(limit)
-        return [mail_of(row) for row in await self._all(ordered)]
+            query = query.where(columns.is_read.is_(False))
+        newest = query.order_by(columns.created.desc(), columns.id.desc()).limit(limit).subquery()
+        order = (newest.c.created.desc(), newest.c.id.desc())
+        newer = func.sum(newest.c.size).over(order_by=order) - newest.c.size
+        found = select(newest.c.id, newer.label("newer")).subquery()
+        listed = (
+            select(crew_mail)
+            .join(found, columns.id == found.c.id)
+            .where(columns.tenant == tenant, found.c.newer < MOST_INBOX_TEXT)
+            .order_by(columns.created.desc(), columns.id.desc())
+        )
+        return [mail_of(row) for row in await self._all(listed)]
 
     async def count_unread(self, tenant: str, to_agent: str) -> int:
         """Return how many mails to an agent are not read yet; an empty id is the human."""

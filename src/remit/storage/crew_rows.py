@@ -1,5 +1,6 @@
 """The crew's values as rows, and rows as values."""
 
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Row
@@ -31,6 +32,22 @@ def member_values(member: Member) -> dict[str, object]:
         "crashed": member.crashed,
         "updated": member.updated,
         "version": member.version,
+    }
+
+
+def first_activity(tenant: str, agent_id: str, now: datetime) -> dict[str, object]:
+    """Return what `crew_agents` holds of an agent of which no more is known than its activity."""
+    return {
+        "tenant": tenant,
+        "id": agent_id,
+        "state": AgentState.IDLE.value,
+        "task": "",
+        "paused": "",
+        "tmux_session": "",
+        "crashes": 0,
+        "last_active": now,
+        "updated": now,
+        "version": 0,
     }
 
 

@@ -5,14 +5,17 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Row, Select, and_, bindparam, insert, or_, select, update
+from sqlalchemy import Row, Select, and_, bindparam, or_, select, update
+from sqlalchemy import insert as plain_insert
 from sqlalchemy.exc import IntegrityError
 
 from remit.errors import Conflict, NotFound
 from remit.model.keys import Key
 from remit.model.principals import UserRole
 from remit.storage.asyncio_engine import AsyncConnection
+from remit.storage.crew_rows import first_activity
 from remit.storage.database import Database
+from remit.storage.dialects import insert
 from remit.storage.epochs import bump
 from remit.storage.tables import api_keys, crew_agents
 
@@ -31,7 +34,7 @@ class Keys:
         """
         try:
             async with self._database.writing() as connection:
-                await connection.execute(insert(api_keys).values(_values(key)))
+                await connection.execute(plain_insert(api_keys).values(_values(key)))
                 await bump(connection, key.tenant, "keys")
         except IntegrityError:
             raise Conflict(
@@ -129,7 +132,7 @@ class Keys:
             if row is None:
                 raise NotFound(f"no key named {name!r} is in use")
             key = change(dataclasses.replace(_key(row), revoked=None))
-            await connection.execute(insert(api_keys).values(_values(key)))
+            await connection.execute(plain_insert(api_keys).values(_values(key)))
             await bump(connection, tenant, "keys")
         return key
 
@@ -162,14 +165,13 @@ async def _keep_active(connection: AsyncConnection, uses: Mapping[str, datetime]
     active = crew_agents.c.last_active
     for row in sorted(found, key=lambda row: (row.tenant, row.agent)):
         used = uses[row.id]
+        fresh = insert(connection, crew_agents).values(first_activity(row.tenant, row.agent, used))
         await connection.execute(
-            update(crew_agents)
-            .where(
-                crew_agents.c.tenant == row.tenant,
-                crew_agents.c.id == row.agent,
-                or_(active.is_(None), active < used),
+            fresh.on_conflict_do_update(
+                index_elements=["tenant", "id"],
+                set_={"last_active": used},
+                where=or_(active.is_(None), active < used),
             )
-            .values(last_active=used)
         )
 
 

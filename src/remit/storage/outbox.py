@@ -15,7 +15,7 @@ from remit.model.outbox import DeadLetter, Standing
 from remit.storage.asyncio_engine import AsyncConnection
 from remit.storage.database import Database
 from remit.storage.dialects import insert
-from remit.storage.tables import crew_dead_letters, crew_events, crew_subscribers
+from remit.storage.tables import crew_dead_letters, crew_events, crew_keys, crew_subscribers
 
 
 class Outbox:
@@ -145,7 +145,7 @@ class Outbox:
             )
 
     async def prune(self, before: datetime) -> None:
-        """Delete events from before then, but not those that are dead letters."""
+        """Delete events from before then, but not those that are dead letters, and used up keys."""
         kept = select(crew_dead_letters.c.seq)
         async with self._database.writing() as connection:
             await connection.execute(
@@ -153,6 +153,7 @@ class Outbox:
                     crew_events.c.created < before, crew_events.c.seq.not_in(kept)
                 )
             )
+            await connection.execute(delete(crew_keys).where(crew_keys.c.created < before))
 
 
 async def _advance(connection: AsyncConnection, name: str, holder: str, delivered: int) -> bool:

@@ -11,6 +11,7 @@ from remit.model.agents import Agent
 from remit.model.crew import (
     DONE,
     ENDED,
+    MOST_INBOX_TEXT,
     Change,
     Comment,
     CrewEvent,
@@ -169,19 +170,28 @@ class InMemoryCrew:
         self, tenant: str, to_agent: str, *, include_read: bool, limit: int
     ) -> Sequence[Mail]:
         """Return the newest mails to an agent, newest first; an empty id is the human."""
-        found = [
+        found = self._mails_to(tenant, to_agent, include_read=include_read)
+        listed: list[Mail] = []
+        size = 0
+        for mail in sorted(found, key=_by_age, reverse=True)[:limit]:
+            if size >= MOST_INBOX_TEXT:
+                break
+            size += len(mail.body)
+            listed.append(mail)
+        return listed
+
+    def _mails_to(self, tenant: str, to_agent: str, *, include_read: bool) -> list[Mail]:
+        return [
             mail
             for mail in self._mails.values()
             if mail.tenant == tenant
             and mail.to_agent == to_agent
             and (include_read or mail.read is None)
         ]
-        return sorted(found, key=_by_age, reverse=True)[:limit]
 
     async def count_unread(self, tenant: str, to_agent: str) -> int:
         """Return how many mails to an agent are not read yet; an empty id is the human."""
-        every = len(self._mails)
-        return len(await self.inbox(tenant, to_agent, include_read=False, limit=every))
+        return len(self._mails_to(tenant, to_agent, include_read=False))
 
     async def find_once(self, tenant: str, by: str, tool: str, key: str) -> Once | None:
         """Return what was answered under a key, or None."""
