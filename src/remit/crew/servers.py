@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import UTC, datetime, timedelta
@@ -77,6 +78,7 @@ class CrewServer(ToolServer[Desk]):
         self._changes = changes
         self._clock = clock
         self._silence = silence
+        self._waiting = Counter[tuple[str, str]]()
 
     async def call_for(
         self,
@@ -116,6 +118,7 @@ class CrewServer(ToolServer[Desk]):
             clock=self._clock,
             new_id=new_id,
             silence=self._silence,
+            waiting=self._waiting,
         )
 
     async def _note_active(self, desk: Desk) -> None:
