@@ -225,6 +225,20 @@ async def test_a_waiting_agent_is_woken_by_its_mail(folk: CrewFolk, name: Name) 
     assert woken[0]["unreadCount"] == 1
 
 
+async def test_a_key_that_is_no_text_is_refused_and_sends_nothing(
+    folk: CrewFolk, name: Name
+) -> None:
+    w1 = await folk.worker(name("w1"))
+    arguments = {"toAgentId": w1.id, "subject": "s", "body": "b"}
+
+    for key in (7, None, ["k"]):
+        params = {"name": "mail__send", "arguments": arguments}
+        reply = await w1.caller.send("tools/call", params, meta={"remit/idempotencyKey": key})
+        assert reply.json()["result"]["_meta"]["remit/error"] == {"code": "INVALID_INPUT"}
+
+    assert (await w1.does("mail__list_inbox"))["count"] == 0
+
+
 async def test_one_agent_cannot_take_every_place_to_wait(folk: CrewFolk, name: Name) -> None:
     w1, w2 = await folk.worker(name("w1")), await folk.worker(name("w2"))
     ended: list[int] = []

@@ -33,7 +33,7 @@ from remit.errors import (
 from remit.model.principals import Principal
 from remit.servers.arguments import Arguments
 from remit.servers.errors import ToolError
-from remit.servers.toolbox import Tool, ToolServer
+from remit.servers.toolbox import Tool, ToolServer, failed
 
 log = structlog.get_logger(__name__)
 
@@ -93,10 +93,12 @@ class CrewServer(ToolServer[Desk]):
             KeyError: There is no such tool.
             UpstreamUnavailable: The database cannot be used now, or others change the same.
         """
-        key = meta.get(KEY)
+        key = meta.get(KEY, "")
+        if not isinstance(key, str):  # leaving it out would do twice what is asked for once
+            return failed("an idempotency key is a text", BadCall.code)
         asked = Request(
             tool=f"{self.name}/{name}",
-            key=key if isinstance(key, str) else "",
+            key=key,
             digest=_digest(arguments),
         )
         desk = self.desk(principal, asked)
