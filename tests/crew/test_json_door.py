@@ -117,3 +117,18 @@ async def test_both_doors_see_one_crew(folk: CrewFolk, name: Name) -> None:
     by_mcp = (await worker.answer("mail__list_inbox"))["result"]["structuredContent"]
 
     assert by_json == by_mcp
+
+
+async def test_a_name_that_goes_on_and_on_is_not_repeated(
+    crew_gateway: CrewGateway, name: Name
+) -> None:
+    async with open_folk(crew_gateway) as folk:
+        worker = await folk.worker(name("w"))
+        endless = "x" * 1_000_000
+
+        tool = await worker.executes(f"mcp__mail__{endless}")
+        agent = await worker.executes_for(endless, "mcp__mail__list_inbox")
+
+        for told, member in ((tool, "toolName"), (agent, "agentId")):
+            assert told["error"]["code"] == "INVALID_INPUT"
+            assert told["error"]["message"] == f"{member} is longer than 4096 characters"

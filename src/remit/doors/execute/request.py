@@ -16,6 +16,9 @@ IDEMPOTENCY_KEY: Final = b"idempotency-key"
 
 LONGEST_KEY: Final = 255
 
+LONGEST_NAME: Final = 4096
+"""Characters; more than any tool or agent is called by."""
+
 _MEMBERS: Final = frozenset({"agentId", "toolName", "input"})
 _NULL: Final = b"null"
 
@@ -94,6 +97,8 @@ def _text(given: dict[str, bytes], name: str) -> str | None:
         value = raw
     if value is not None and not (isinstance(value, str) and value):
         raise BadCall(f"{name} is a text that is not empty")
+    if value is not None and len(value) > LONGEST_NAME:  # no answer repeats megabytes
+        raise BadCall(f"{name} is longer than {LONGEST_NAME} characters")
     return value
 
 
