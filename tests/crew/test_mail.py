@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import anyio
 
+from remit.crew.mailbox import MOST_WAITS
 from remit.testing.crew_gateway import CrewFolk
 
 Name = Callable[[str], str]
@@ -222,6 +223,38 @@ async def test_a_waiting_agent_is_woken_by_its_mail(folk: CrewFolk, name: Name) 
             await w1.does("mail__send", toAgentId=w2.id, subject="Up", body="b")
 
     assert woken[0]["unreadCount"] == 1
+
+
+async def test_a_key_that_is_no_text_is_refused_and_sends_nothing(
+    folk: CrewFolk, name: Name
+) -> None:
+    w1 = await folk.worker(name("w1"))
+    arguments = {"toAgentId": w1.id, "subject": "s", "body": "b"}
+
+    for key in (7, None, ["k"]):
+        params = {"name": "mail__send", "arguments": arguments}
+        reply = await w1.caller.send("tools/call", params, meta={"remit/idempotencyKey": key})
+        assert reply.json()["result"]["_meta"]["remit/error"] == {"code": "INVALID_INPUT"}
+
+    assert (await w1.does("mail__list_inbox"))["count"] == 0
+
+
+async def test_one_agent_cannot_take_every_place_to_wait(folk: CrewFolk, name: Name) -> None:
+    w1, w2 = await folk.worker(name("w1")), await folk.worker(name("w2"))
+    ended: list[int] = []
+
+    async def wait() -> None:
+        ended.append((await w1.does("mail__list_inbox", waitSeconds=25))["count"])
+
+    with anyio.fail_after(20):
+        async with anyio.create_task_group() as waiting:
+            for _ in range(MOST_WAITS + 2):
+                waiting.start_soon(wait)
+            while len(ended) < 2:
+                await w2.does("mail__list_inbox", waitSeconds=1)
+            assert ended == [0, 0]
+            await w2.does("mail__send", toAgentId=w1.id, subject="s", body="b")
+    assert ended == [0, 0, *[1] * MOST_WAITS]
 
 
 async def test_waiting_ends_without_mail_and_has_a_limit(folk: CrewFolk, name: Name) -> None:

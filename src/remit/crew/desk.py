@@ -7,8 +7,9 @@ everybody                                   its own mail
 """
 
 import json
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final, Protocol, TypeVar, cast
 
@@ -139,6 +140,7 @@ class Desk:
         clock: Returns the time, aware UTC.
         new_id: Returns an id that nothing has.
         silence: How long an agent may be without activity.
+        waiting: How many calls of each agent, by tenant and id, look for mail at this server.
     """
 
     principal: Principal
@@ -148,6 +150,7 @@ class Desk:
     clock: Callable[[], datetime]
     new_id: Callable[[], str]
     silence: timedelta = UNHEALTHY_AFTER
+    waiting: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
 
     @property
     def tenant(self) -> str:

@@ -16,6 +16,9 @@ from remit.servers.toolbox import Hints, Tool
 LONGEST_WAIT: Final = 25
 """Seconds, less than the 30 that a call has."""
 
+MOST_WAITS: Final = 4
+"""Of one agent at once, so that none takes all calls that the server may have; more do not wait."""
+
 LOOK_EVERY: Final = 0.5
 """Seconds between looks where nobody tells of mail."""
 
@@ -55,14 +58,16 @@ def mail_to(
 async def list_inbox(desk: Desk, arguments: Arguments) -> Result:
     """Return the mail to the agent that acts, perhaps after waiting for some (S3.12)."""
     me = await desk.me()
-    until = anyio.current_time() + arguments.number("waitSeconds", 0)
-    while True:
-        told = desk.changes.told
-        unread = await desk.store.count_unread(desk.tenant, me.id)
-        left = until - anyio.current_time()
-        if unread or left <= 0:
-            break
-        await desk.changes.changed(told, within=min(left, LOOK_EVERY))
+    place = (desk.tenant, me.id)
+    desk.waiting[place] += 1
+    try:
+        is_one_of_many = desk.waiting[place] > MOST_WAITS
+        seconds = 0 if is_one_of_many else arguments.number("waitSeconds", 0)
+        unread = await _unread_within(desk, me, seconds)
+    finally:
+        desk.waiting[place] -= 1
+        if not desk.waiting[place]:
+            del desk.waiting[place]
     mails = await desk.store.inbox(
         desk.tenant, me.id, include_read=arguments.flag("includeRead"), limit=MOST_LISTED
     )
@@ -71,6 +76,17 @@ async def list_inbox(desk: Desk, arguments: Arguments) -> Result:
         "unreadCount": unread,
         "mails": [mail_result(mail) for mail in mails],
     }
+
+
+async def _unread_within(desk: Desk, me: Member, seconds: float) -> int:
+    until = anyio.current_time() + seconds
+    while True:
+        told = desk.changes.told
+        unread = await desk.store.count_unread(desk.tenant, me.id)
+        left = until - anyio.current_time()
+        if unread or left <= 0:
+            return unread
+        await desk.changes.changed(told, within=min(left, LOOK_EVERY))
 
 
 async def _read(desk: Desk, arguments: Arguments) -> Result:

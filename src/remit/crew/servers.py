@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import UTC, datetime, timedelta
@@ -32,7 +33,7 @@ from remit.errors import (
 from remit.model.principals import Principal
 from remit.servers.arguments import Arguments
 from remit.servers.errors import ToolError
-from remit.servers.toolbox import Tool, ToolServer
+from remit.servers.toolbox import Tool, ToolServer, failed
 
 log = structlog.get_logger(__name__)
 
@@ -77,6 +78,7 @@ class CrewServer(ToolServer[Desk]):
         self._changes = changes
         self._clock = clock
         self._silence = silence
+        self._waiting = Counter[tuple[str, str]]()
 
     async def call_for(
         self,
@@ -91,10 +93,12 @@ class CrewServer(ToolServer[Desk]):
             KeyError: There is no such tool.
             UpstreamUnavailable: The database cannot be used now, or others change the same.
         """
-        key = meta.get(KEY)
+        key = meta.get(KEY, "")
+        if not isinstance(key, str):  # leaving it out would do twice what is asked for once
+            return failed("an idempotency key is a text", BadCall.code)
         asked = Request(
             tool=f"{self.name}/{name}",
-            key=key if isinstance(key, str) else "",
+            key=key,
             digest=_digest(arguments),
         )
         desk = self.desk(principal, asked)
@@ -116,6 +120,7 @@ class CrewServer(ToolServer[Desk]):
             clock=self._clock,
             new_id=new_id,
             silence=self._silence,
+            waiting=self._waiting,
         )
 
     async def _note_active(self, desk: Desk) -> None:
