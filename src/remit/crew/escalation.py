@@ -28,6 +28,7 @@ from remit.model.crew import Change, CrewEvent, Mail, Member, Task
 from remit.model.principals import AgentType, Principal, PrincipalKind
 from remit.model.servers import ServerConfig
 from remit.model.tools import ToolId
+from remit.upstreams.background import open_background
 
 log = structlog.get_logger(__name__)
 
@@ -160,16 +161,18 @@ class Escalation:
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
         """Write mail while entered; what waits at the end is still written, if that is quick."""
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._tell_all)
+        told = anyio.Event()
+        async with open_background() as tasks:
+            tasks.start_soon(self._tell_all, told)
             try:
                 yield
             finally:
                 self._is_ending = True
                 self._some.set()
-                tasks.cancel_scope.deadline = anyio.current_time() + LAST_WORDS
+                with anyio.move_on_after(LAST_WORDS):
+                    await told.wait()
 
-    async def _tell_all(self) -> None:
+    async def _tell_all(self, told: anyio.Event) -> None:
         while True:
             while self._waiting:
                 failed = self._waiting.popleft()
@@ -179,6 +182,7 @@ class Escalation:
                     # the edge of what nobody waits for: one that cannot be told stops no other
                     log.exception("failure is not escalated", call_id=failed.call_id)
             if self._is_ending:
+                told.set()
                 return
             self._some = anyio.Event()
             await self._some.wait()

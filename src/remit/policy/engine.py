@@ -58,8 +58,8 @@ def may_name(
     rules = standing_of(snapshot, principal).type_rules
     return (
         rules is not None
-        and rules.deny.find_spelled(spelling) is None
-        and rules.allow.find_spelled(spelling) is not None
+        and not rules.deny.fits_spelled(spelling)
+        and rules.allow.fits_spelled(spelling)
     )
 
 

@@ -97,15 +97,14 @@ class PatternRules:
         rule = self.find_rule(tool)
         return None if rule is None else rule.verdict
 
-    def find_spelled(self, name: str) -> LayerVerdict | None:
-        """Return the verdict of the first rule that fits a name spelled `mcp__…`, or None.
+    def fits_spelled(self, name: str) -> bool:
+        """Whether a rule fits a name spelled `mcp__…` that means no tool.
 
-        For names that mean no tool; of a tool `find` asks in both spellings.
+        A tool's own name is asked for by `find`, in both spellings.
         """
-        found = [] if self._mcp is None else self._mcp.candidates(name)
-        fitting = [rule for rule in found if rule.pattern.fits(name)]
-        first = min(fitting, key=lambda rule: rule.position, default=None)
-        return None if first is None else first.verdict
+        return self._mcp is not None and any(
+            rule.pattern.fits(name) for rule in self._mcp.candidates(name)
+        )
 
     def find_rule(self, tool: ToolId) -> PatternRule | None:
         """Return the first rule of the list that fits *tool*, or None."""
