@@ -299,4 +299,6 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
+    # langchain_worker imports from here: it is to find these classes, and no second ones
+    sys.modules["agents"] = sys.modules["__main__"]
     anyio.run(main)
