@@ -292,11 +292,11 @@ async def test_other_verbs_are_not_allowed(wire: Wire) -> None:
 @pytest.mark.parametrize(
     "path",
     [
-        "/mcp/execute",
+        "/mcp/execute/more",
         "/mcp/a/b",
         "/mcp//",
         "/mcp/.hidden",
-        f"/mcp/{UUID}/execute",
+        f"/mcp/{UUID}/execute/more",
         f"/mcp/{UUID}/{UUID}",
         f"/mcp/{UUID}/files/{UUID}",
     ],
