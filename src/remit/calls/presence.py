@@ -27,20 +27,27 @@ class Presence:
     def around(self, invoke: Invoke) -> Invoke:
         """Return *invoke*, during which whoever called, and for whom, is there."""
 
-        async def counted(recorded: RecordedCall) -> Outcome:
-            call = recorded.valid.call
-            there = {
-                (who.tenant, who.name)
-                for who in (call.principal, call.acting)
-                if who.kind is PrincipalKind.AGENT
-            }
-            self._calls.update(there)
-            try:
-                return await invoke(recorded)
-            finally:
-                self._calls.subtract(there)
-                for agent in there:
-                    if not self._calls[agent]:
-                        del self._calls[agent]
+        def counted(recorded: RecordedCall) -> Awaitable[Outcome]:
+            call = recorded.valid.authorized.call
+            # Most callers are no agents, and pay nothing for those that are.
+            if call.agent is None and call.principal.kind is not PrincipalKind.AGENT:
+                return invoke(recorded)
+            return self._counted(invoke, recorded)
 
         return counted
+
+    async def _counted(self, invoke: Invoke, recorded: RecordedCall) -> Outcome:
+        call = recorded.valid.call
+        there = {
+            (who.tenant, who.name)
+            for who in (call.principal, call.acting)
+            if who.kind is PrincipalKind.AGENT
+        }
+        self._calls.update(there)
+        try:
+            return await invoke(recorded)
+        finally:
+            self._calls.subtract(there)
+            for agent in there:
+                if not self._calls[agent]:
+                    del self._calls[agent]
