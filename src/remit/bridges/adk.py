@@ -2,13 +2,10 @@
 # Google's ADK is in an environment of its own, which the type checker does not see.
 """Google's ADK: the tools of one principal, listed anew before each model call."""
 
-import inspect
 import re
-from collections.abc import Awaitable, Callable
-from functools import partial
 from typing import Any, Final
 
-from remit.bridges.frameworks import LeftOut, not_installed
+from remit.bridges.frameworks import LeftOut, ToolProgress, not_installed, progress_of
 from remit.bridges.toolset import Toolset
 from remit.client.tools import ToolDefinition
 from remit.errors import RemitError
@@ -19,9 +16,6 @@ try:
     from google.genai.types import FunctionDeclaration
 except ModuleNotFoundError as missing:
     raise not_installed("adk", missing) from missing
-
-ToolProgress = Callable[[str, float, float | None, str], Awaitable[None] | None]
-"""Is told how far a call is: the tool, how much is done, of how much, and a word on it."""
 
 _FUNCTION: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,63}")
 """Names that Gemini takes; one other fails the whole request."""
@@ -124,16 +118,9 @@ class RemitTool(BaseTool):
         Raises:
             RemitError: As `Toolset.tools` says.
         """
-        tell = None if self._on_progress is None else partial(self._tell, self._on_progress)
+        tell = progress_of(self._on_progress, self._tool.name)
         result = await self._toolset.call(self._tool.name, args, progress=tell)
         return {"error" if result.is_error else "result": result.text}
-
-    async def _tell(
-        self, on_progress: ToolProgress, done: float, total: float | None, message: str
-    ) -> None:
-        answer = on_progress(self._tool.name, done, total, message)
-        if inspect.isawaitable(answer):
-            await answer
 
 
 class _Broken(BaseTool):

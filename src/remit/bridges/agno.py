@@ -16,7 +16,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequenc
 from typing import Any, Final
 
 from remit.bridges.answers import media_of
-from remit.bridges.frameworks import LeftOut, not_installed
+from remit.bridges.frameworks import LeftOut, ToolProgress, not_installed, progress_of
 from remit.bridges.toolset import Toolset
 from remit.client.tools import CallResult, ToolDefinition
 from remit.library.waiting import waiting
@@ -29,9 +29,6 @@ try:
     from pydantic import Field
 except ModuleNotFoundError as missing:
     raise not_installed("agno", missing) from missing
-
-Heard = Callable[[str, float, float | None, str], None]
-"""Takes a tool's name, what is done, of how much if that is known, and a text or nothing."""
 
 _AGNOS: Final = frozenset({"_agno_agent", "_agno_team", "_agno_run_context"})
 """Arguments that Agno drops whatever a schema says."""
@@ -56,7 +53,7 @@ class RemitToolkit(Toolkit):
     """
 
     def __init__(
-        self, toolset: Toolset, *, name: str = "remit", on_progress: Heard | None = None
+        self, toolset: Toolset, *, name: str = "remit", on_progress: ToolProgress | None = None
     ) -> None:
         """Take the tools of *toolset*; nothing is asked before the first run.
 
@@ -124,14 +121,9 @@ class RemitToolkit(Toolkit):
         )
 
     def _calling(self, name: str) -> Callable[..., Any]:
-        heard = self._on_progress
-
-        def hear(done: float, total: float | None, message: str) -> None:
-            if heard is not None:
-                heard(name, done, total, message)
+        progress = progress_of(self._on_progress, name)
 
         async def call(_agno_run_context: Any = None, **arguments: Any) -> Any:
-            progress = None if heard is None else hear
             written = _as_written(name, arguments, _agno_run_context)
             return _read(await self._toolset.call(name, written, progress=progress))
 

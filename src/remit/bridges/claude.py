@@ -10,11 +10,11 @@ in the program. Hooks look after each call and at each prompt, and let it connec
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from remit.bridges.answers import failed
-from remit.bridges.frameworks import LeftOut, not_installed
+from remit.bridges.frameworks import LeftOut, ToolProgress, not_installed, progress_of
 from remit.bridges.toolset import Toolset
 from remit.client.tools import CallResult, ToolDefinition
 from remit.errors import RemitError
@@ -26,10 +26,6 @@ try:
     from pydantic import ValidationError
 except ModuleNotFoundError as missing:
     raise not_installed("claude", missing) from missing
-
-Heard = Callable[[str, float, float | None, str], None]
-"""Takes a tool's name, what is done, of how much if that is known, and a text or nothing."""
-
 
 _PROPERTY: Final = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 """What Anthropic's API takes as the name of an argument."""
@@ -45,7 +41,7 @@ class RemitServer:
     """
 
     def __init__(
-        self, toolset: Toolset, *, name: str = "remit", on_progress: Heard | None = None
+        self, toolset: Toolset, *, name: str = "remit", on_progress: ToolProgress | None = None
     ) -> None:
         """Take the tools of *toolset*; nothing is asked before Claude Code connects.
 
@@ -136,16 +132,12 @@ class RemitServer:
         return mcp_types.ListToolsResult(tools=offered)
 
     async def _call(self, _context: Any, params: Any) -> mcp_types.CallToolResult:
-        heard, name = self._on_progress, params.name
-
-        def hear(done: float, total: float | None, message: str) -> None:
-            if heard is not None:
-                heard(name, done, total, message)
-
+        progress = progress_of(self._on_progress, params.name)
         self._under_way += 1
         try:
-            progress = None if heard is None else hear
-            result = await self._toolset.call(name, params.arguments or {}, progress=progress)
+            result = await self._toolset.call(
+                params.name, params.arguments or {}, progress=progress
+            )
         except RemitError as error:  # would be told as a fault of the protocol
             result = failed(str(error))
         finally:

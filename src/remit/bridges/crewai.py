@@ -10,12 +10,11 @@ talks to a gateway.
 """
 
 from collections import Counter
-from collections.abc import Callable
 from copy import deepcopy
 from hashlib import sha256
 from typing import Any, Final
 
-from remit.bridges.frameworks import LeftOut
+from remit.bridges.frameworks import LeftOut, ToolProgress, progress_of
 from remit.bridges.strict_schema import StrictSchema
 from remit.bridges.toolset import Toolset
 from remit.client.tools import CallResult, ToolDefinition
@@ -35,9 +34,6 @@ except ModuleNotFoundError as missing:
         " beside remit's own dependencies, and docs/bridge-crewai.md says how to have both",
         name=missing.name,
     ) from missing
-
-Heard = Callable[[str, float, float | None, str], None]
-"""Takes a tool's name at the gateway, what is done, of how much if known, and a text or nothing."""
 
 _LONGEST: Final = 64
 _DIGITS: Final = 8
@@ -59,7 +55,7 @@ class RemitTools:
         left_out: Tools that CrewAI cannot take, with the reason.
     """
 
-    def __init__(self, toolset: Toolset, *, on_progress: Heard | None = None) -> None:
+    def __init__(self, toolset: Toolset, *, on_progress: ToolProgress | None = None) -> None:
         """Ask nobody yet.
 
         Args:
@@ -155,10 +151,10 @@ class RemitTool(BaseTool):
     _toolset: Toolset = PrivateAttr()
     _tool: ToolDefinition = PrivateAttr()
     _schema: StrictSchema = PrivateAttr()
-    _on_progress: Heard | None = PrivateAttr()
+    _on_progress: ToolProgress | None = PrivateAttr()
 
     def __init__(
-        self, toolset: Toolset, tool: ToolDefinition, name: str, on_progress: Heard | None
+        self, toolset: Toolset, tool: ToolDefinition, name: str, on_progress: ToolProgress | None
     ) -> None:
         """Take a tool as it was listed."""
         schema = StrictSchema(tool.input_schema)
@@ -189,13 +185,9 @@ class RemitTool(BaseTool):
     async def _arun(self, **arguments: Any) -> Any:
         if _ADDED not in (self._tool.input_schema.get("properties") or {}):
             arguments.pop(_ADDED, None)
-        progress = None if self._on_progress is None else self._hear
+        progress = progress_of(self._on_progress, self._tool.name)
         meant = self._schema.read(arguments)
         return _read(await self._toolset.call(self._tool.name, meant, progress=progress))
-
-    def _hear(self, done: float, total: float | None, message: str) -> None:
-        if self._on_progress is not None:
-            self._on_progress(self._tool.name, done, total, message)
 
 
 def _tool_behind(tool: Any) -> Any:

@@ -1,8 +1,21 @@
 """What bridges to all frameworks have in common."""
 
+from collections.abc import Awaitable, Callable
+from functools import partial
+
 import structlog
 
+from remit.client.tools import Progress
+
 log = structlog.get_logger(__name__)
+
+ToolProgress = Callable[[str, float, float | None, str], Awaitable[None] | None]
+"""Hears how far a call is: the tool, what is done, of how much if that is known, and a text."""
+
+
+def progress_of(on_progress: ToolProgress | None, tool: str) -> Progress | None:
+    """Return what a call of *tool* tells of its progress, where anybody wants to hear."""
+    return None if on_progress is None else partial(on_progress, tool)
 
 
 def not_installed(extra: str, missing: ModuleNotFoundError) -> ModuleNotFoundError:

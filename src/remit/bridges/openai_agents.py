@@ -2,12 +2,9 @@
 # Frameworks are in environments of their own, which the type checker does not see.
 """OpenAI Agents SDK: the tools of one principal as an MCP server that is listed at each turn."""
 
-import inspect
-from collections.abc import Awaitable, Callable
-from functools import partial
 from typing import Any
 
-from remit.bridges.frameworks import LeftOut, not_installed
+from remit.bridges.frameworks import LeftOut, ToolProgress, not_installed, progress_of
 from remit.bridges.toolset import Toolset
 
 try:
@@ -18,9 +15,6 @@ try:
     from pydantic import ValidationError
 except ModuleNotFoundError as missing:
     raise not_installed("openai-agents", missing) from missing
-
-ToolProgress = Callable[[str, float, float | None, str], Awaitable[None] | None]
-"""Is told how far a call is: the tool, how much is done, of how much, and a word on it."""
 
 
 class RemitServer(MCPServer):
@@ -97,7 +91,7 @@ class RemitServer(MCPServer):
         Raises:
             RemitError: As `Toolset.tools` says.
         """
-        progress = None if self._on_progress is None else partial(self._tell, tool_name)
+        progress = progress_of(self._on_progress, tool_name)
         result = await self._toolset.call(tool_name, arguments or {}, progress=progress)
         told = {
             "content": list(result.content),
@@ -123,11 +117,6 @@ class RemitServer(MCPServer):
             UserError: Always.
         """
         raise UserError(f"there is no prompt {name!r}: a toolset has tools alone")
-
-    async def _tell(self, tool: str, done: float, total: float | None, message: str) -> None:
-        answer = self._on_progress and self._on_progress(tool, done, total, message)
-        if inspect.isawaitable(answer):
-            await answer
 
 
 def _first(error: ValidationError) -> str:
