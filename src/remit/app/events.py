@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from datetime import UTC, datetime
 from typing import Final
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -10,6 +9,7 @@ from uuid import uuid4
 from anyio.abc import TaskGroup
 
 from remit.app.tenants import ServedTenants
+from remit.calls.record import utc_now
 from remit.crew.delivery import LOOK_EVERY, Delivery, EventLog, Post, Subscriber
 from remit.errors import StartupError
 from remit.policy.agent_types import CREW_TOOLS
@@ -51,7 +51,7 @@ async def start_telling(
         events=Crew(database, tenants.notices),
         places=outbox,
         holder=uuid4().hex,
-        clock=lambda: datetime.now(UTC),
+        clock=utc_now,
     )
     for subscriber in subscribers:
         tasks.start_soon(_keep_telling, Delivery(post, subscriber), tenants)
@@ -79,8 +79,19 @@ async def _open_subscriber(settings: Settings, url: str, stack: AsyncExitStack) 
     )
 
 
-def declares_crew(tenants: ServedTenants) -> bool:
-    """Whether any tenant declares a server of the crew's; without one nothing of it runs."""
+async def until_crew(tenants: ServedTenants, *, look_every: float) -> None:
+    """Return once a tenant declares a server of the crew's: without one nothing of it runs.
+
+    Args:
+        tenants: All that are served.
+        look_every: Seconds between looks where nobody tells of changes.
+    """
+    told = 0
+    while not _declares_crew(tenants):
+        told = await tenants.notices.changed(told, within=look_every)
+
+
+def _declares_crew(tenants: ServedTenants) -> bool:
     return any(
         server.builtin in CREW_TOOLS
         for served in tenants.all_served()
@@ -90,7 +101,5 @@ def declares_crew(tenants: ServedTenants) -> bool:
 
 async def _keep_telling(delivery: Delivery, tenants: ServedTenants) -> None:
     """Deliver until cancelled, from when a crew is declared."""
-    told = 0
-    while not declares_crew(tenants):
-        told = await tenants.notices.changed(told, within=LOOK_EVERY)
+    await until_crew(tenants, look_every=LOOK_EVERY)
     await delivery.keep_delivering(tenants.notices)

@@ -1,15 +1,16 @@
 """Looks after the crew: one worker of all over the database, as long as one is declared."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Final
 from uuid import uuid4
 
 import anyio
 import structlog
 
-from remit.app.events import declares_crew
+from remit.app.events import until_crew
 from remit.app.tenants import ServedTenants
 from remit.calls.ids import new_id
+from remit.calls.record import utc_now
 from remit.errors import StorageUnavailable, UpstreamUnavailable
 from remit.settings import Settings
 from remit.storage.crew import Crew
@@ -27,9 +28,7 @@ _LOOKS: Final = 4
 async def keep_healthy(settings: Settings, database: Database, tenants: ServedTenants) -> None:
     """Look after the agents of every tenant, from when a crew is declared, until cancelled."""
     every = min(_SELDOMEST, settings.agent_silence / _LOOKS)
-    told = 0
-    while not declares_crew(tenants):
-        told = await tenants.notices.changed(told, within=every)
+    await until_crew(tenants, look_every=every)
     # Deferred: most installations declare none.
     from remit.crew.health import Health  # noqa: PLC0415 - see above
 
@@ -38,13 +37,13 @@ async def keep_healthy(settings: Settings, database: Database, tenants: ServedTe
     health = Health(
         crew,
         tenants.notices,
-        clock=lambda: datetime.now(UTC),
+        clock=utc_now,
         new_id=new_id,
         silence=timedelta(seconds=settings.agent_silence),
     )
     while True:
         await anyio.sleep(every)
-        now = datetime.now(UTC)
+        now = utc_now()
         try:
             for tenant, agent_id in tenants.presence.agents:
                 await crew.touch(tenant, agent_id, now)

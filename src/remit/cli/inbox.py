@@ -2,13 +2,13 @@
 
 import sys
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import typer
 
 from remit.app.installation import Installation, open_installation
 from remit.calls.ids import new_id
+from remit.calls.record import utc_now
 from remit.cli.changes import making, operator
 from remit.cli.output import ConfigFlag, JsonFlag, TenantFlag, as_rows, print_json, print_table, run
 from remit.cli.remote import KeyFlag, UrlFlag, reach
@@ -128,7 +128,7 @@ async def _reply(settings: Settings, mail_id: str, body: str) -> Shown:
 
 def _inbox(opened: Installation) -> HumanInbox:
     store = Crew(opened.database, Notices(opened.database))
-    return HumanInbox(store=store, clock=lambda: datetime.now(UTC), new_id=new_id)
+    return HumanInbox(store=store, clock=utc_now, new_id=new_id)
 
 
 def _entry(mail: Mail | inbox.Mail) -> Shown:

@@ -5,7 +5,7 @@ from typing import Final
 
 from remit.crew.desk import Desk, done_once
 from remit.crew.mailbox import mail_to
-from remit.crew.moves import moved
+from remit.crew.moves import comment_on, moved, require_epic_move
 from remit.crew.outputs import (
     EPIC_STATES,
     TASK_MOVED,
@@ -22,15 +22,14 @@ from remit.crew.tasks import (
     TITLE,
     epic_id,
     task_id,
+    tasks_in,
     write_move,
 )
 from remit.errors import BadCall, InvalidAgentState
 from remit.model.crew import (
     DONE,
     ENDED,
-    EPIC_MOVES,
     Change,
-    Comment,
     CrewEvent,
     Epic,
     EpicState,
@@ -94,7 +93,7 @@ async def _update_status(desk: Desk, arguments: Arguments) -> Result:
     async def attempt() -> Result:
         await desk.require_working()
         epic = await desk.epic(arguments.find_text("epicId"))
-        _require_move(epic, state)
+        require_epic_move(epic, state)
         now = desk.clock()
         after = replace(epic, state=state, updated=now)
         events: list[CrewEvent] = []
@@ -120,15 +119,6 @@ async def _update_status(desk: Desk, arguments: Arguments) -> Result:
     return await done_once(desk, attempt)
 
 
-def _require_move(epic: Epic, state: EpicState) -> None:
-    ways = EPIC_MOVES[epic.state]
-    if state not in ways:
-        known = ", ".join(each for each in EpicState if each in ways) or "nothing: it is final"
-        raise BadCall(
-            f"epic {epic.id!r} is {epic.state} and cannot become {state}; what may follow: {known}"
-        )
-
-
 async def _require_no_work_left(desk: Desk, epic: Epic) -> None:
     left = [
         task.id
@@ -142,11 +132,7 @@ async def _require_no_work_left(desk: Desk, epic: Epic) -> None:
 
 async def _list_tasks(desk: Desk, arguments: Arguments) -> Result:
     epic = await desk.epic(arguments.find_text("epicId"))
-    state = arguments.find_text("state")
-    tasks = await desk.store.tasks(
-        desk.tenant, epic=epic.id, state=None if state is None else TaskState(state)
-    )
-    return tasks_result(tasks)
+    return await tasks_in(desk, epic.id, arguments)
 
 
 async def _get_review_queue(desk: Desk, arguments: Arguments) -> Result:
@@ -182,14 +168,7 @@ async def _request_changes(desk: Desk, arguments: Arguments) -> Result:
             desk, sender, task.assigned, f"Changes wanted: {task.title}"[:1000], feedback
         )
         now = mail.created
-        comment = Comment(
-            id=desk.new_id(),
-            tenant=desk.tenant,
-            task=task.id,
-            author=desk.principal.subject,
-            body=feedback,
-            created=now,
-        )
+        comment = comment_on(desk, task, feedback, now)
         after = moved(task, TaskState.IN_PROGRESS, now)
         more = Change(mails=(mail,), comments=(comment,), events=(sent,))
         answer: Result = {**moved_result(after), "mailId": mail.id}

@@ -24,7 +24,7 @@ from remit.calls.redact import recorded_text
 from remit.errors import Outdated, StorageUnavailable, UpstreamError
 from remit.model.calls import AuthorizedCall
 from remit.model.contents import Kind
-from remit.model.crew import Change, CrewEvent, Mail, Member, Task
+from remit.model.crew import Change, Mail, Member, Task, mail_sent
 from remit.model.principals import AgentType, Principal, PrincipalKind
 from remit.model.servers import ServerConfig
 from remit.model.tools import ToolId
@@ -240,19 +240,7 @@ def _mail(failed: _Failure, to_agent: str) -> Change:
         body=failed.body,
         created=failed.time,
     )
-    event = CrewEvent(
-        id=failed.call_id,
-        tenant=mail.tenant,
-        topic="mail.sent",
-        payload={
-            "mailId": mail.id,
-            "toAgentId": to_agent or None,
-            "isForHuman": mail.is_for_human,
-            "subject": mail.subject,
-        },
-        created=failed.time,
-    )
-    return Change(mails=(mail,), events=(event,))
+    return Change(mails=(mail,), events=(mail_sent(mail, failed.call_id),))
 
 
 def _body(authorized: AuthorizedCall, tool: str, failure: UpstreamError) -> str:

@@ -20,10 +20,10 @@ from typing import Final, Protocol
 
 from remit.crew.desk import UNHEALTHY_AFTER, Changes, CrewStore, Desk, Request, settled
 from remit.crew.mailbox import mail_to
-from remit.crew.moves import agents_changed, free, moved, task_updated
+from remit.crew.moves import agents_changed, free, moved, resting_or_at_work, task_updated
 from remit.errors import NotFound
 from remit.model.crew import (
-    AT_WORK,
+    ENDED,
     AgentState,
     Change,
     CrewEvent,
@@ -45,7 +45,6 @@ LOOP: Final = 3
 LOOP_WITHIN: Final = timedelta(minutes=1)
 
 _AT_WORK: Final = (TaskState.ASSIGNED, TaskState.IN_PROGRESS)
-_OPEN: Final = (EpicState.PLANNING, EpicState.IN_PROGRESS, EpicState.BLOCKED)
 _GATEWAY: Final = "remit"
 
 
@@ -90,7 +89,7 @@ class Health:
             UpstreamUnavailable: Others change the same all the time.
         """
         desk = self._desk(tenant)
-        is_open = any(epic.state in _OPEN for epic in await self._store.epics(tenant))
+        is_open = any(epic.state not in ENDED for epic in await self._store.epics(tenant))
         for member in await self._store.members(tenant):
             agent_id = member.id
 
@@ -158,9 +157,7 @@ class Health:
 
     async def _welcome_back(self, desk: Desk, member: Member) -> None:
         now = desk.clock()
-        task = await self._store.find_task(desk.tenant, member.task) if member.task else None
-        state = None if task is None else AT_WORK.get(task.state)
-        back = replace(member, state=state or AgentState.IDLE, updated=now)
+        back = replace(member, state=await resting_or_at_work(desk, member), updated=now)
         events = tuple(agents_changed(desk, now, (member, back)))
         await self._store.apply(Change(members=(back,), events=events))
 
@@ -196,7 +193,7 @@ class Health:
 
     async def _report_orchestrator(self, desk: Desk, member: Member, why: str) -> None:
         epic = await self._store.find_epic(desk.tenant, member.epic) if member.epic else None
-        if epic is None or epic.state not in _OPEN:
+        if epic is None or epic.state in ENDED:
             return
         supervisors = await self._store.members(desk.tenant, of_type=AgentType.SUPERVISOR)
         above = next((each.id for each in supervisors if each.state is not AgentState.FAILED), "")

@@ -11,7 +11,7 @@ from typing import Final, Protocol
 from remit.crew.desk import settled
 from remit.crew.mailbox import reply_subject
 from remit.errors import BadCall, NotFound
-from remit.model.crew import Change, CrewEvent, Mail
+from remit.model.crew import Change, Mail, mail_sent
 
 _HUMAN: Final = ""
 
@@ -79,7 +79,6 @@ class HumanInbox:
             raise BadCall("an answer without words helps nobody: say something")
         if not original.from_agent:
             raise BadCall(f"mail {mail_id!r} is from {original.sender}, which has no inbox")
-        now = self.clock()
         mail = Mail(
             id=self.new_id(),
             tenant=tenant,
@@ -87,20 +86,9 @@ class HumanInbox:
             to_agent=original.from_agent,
             subject=reply_subject(original.subject),
             body=body,
-            created=now,
+            created=self.clock(),
         )
-        event = CrewEvent(
-            id=self.new_id(),
-            tenant=tenant,
-            topic="mail.sent",
-            payload={
-                "mailId": mail.id,
-                "toAgentId": mail.to_agent,
-                "isForHuman": False,
-                "subject": mail.subject,
-            },
-            created=now,
-        )
+        event = mail_sent(mail, self.new_id())
         await self.store.apply(Change(mails=(mail,), events=(event,)))
         return mail
 

@@ -8,7 +8,7 @@ import anyio
 from remit.crew.desk import Desk, done_once
 from remit.crew.outputs import INBOX, MAIL, SENT, Result, iso, mail_result
 from remit.errors import BadCall, NotFound, NotYours
-from remit.model.crew import Change, CrewEvent, Mail, Member
+from remit.model.crew import Change, CrewEvent, Mail, Member, mail_sent
 from remit.servers.arguments import Arguments
 from remit.servers.shapes import LONGEST_TEXT, count, flag, given, text
 from remit.servers.toolbox import Hints, Tool
@@ -32,7 +32,6 @@ def mail_to(
     desk: Desk, sender: Member | None, to_agent: str, subject: str, body: str
 ) -> tuple[Mail, CrewEvent]:
     """Return a mail to an agent, or to the human where none is named, and its event (S3.29)."""
-    now = desk.clock()
     mail = Mail(
         id=desk.new_id(),
         tenant=desk.tenant,
@@ -42,17 +41,9 @@ def mail_to(
         to_agent=to_agent,
         subject=subject,
         body=body,
-        created=now,
+        created=desk.clock(),
     )
-    event = desk.event(
-        "mail.sent",
-        now,
-        mailId=mail.id,
-        toAgentId=to_agent or None,
-        isForHuman=mail.is_for_human,
-        subject=subject,
-    )
-    return mail, event
+    return mail, mail_sent(mail, desk.new_id())
 
 
 async def list_inbox(desk: Desk, arguments: Arguments) -> Result:

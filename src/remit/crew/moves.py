@@ -1,20 +1,27 @@
-"""How a task moves, and what that makes of the agent that has it (S3.35)."""
+"""How tasks and epics move, and what that makes of the agent that has a task (S3.35)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import TypeVar
 
 from remit.crew.desk import Desk
 from remit.errors import BadCall, InvalidAgentState
 from remit.model.crew import (
     AT_WORK,
+    EPIC_MOVES,
     TASK_MOVES,
     AgentState,
+    Comment,
     CrewEvent,
+    Epic,
+    EpicState,
     Member,
     Task,
     TaskState,
 )
+
+State = TypeVar("State", TaskState, EpicState)
 
 
 def require_move(task: Task, state: TaskState) -> None:
@@ -23,12 +30,25 @@ def require_move(task: Task, state: TaskState) -> None:
     Raises:
         BadCall: There is no such way; the text says which ones there are.
     """
-    ways = TASK_MOVES[task.state]
-    if state not in ways:
-        known = ", ".join(each for each in TaskState if each in ways) or "nothing: it is final"
-        raise BadCall(
-            f"task {task.id!r} is {task.state} and cannot become {state}; what may follow: {known}"
-        )
+    _require_way(f"task {task.id!r}", task.state, state, TASK_MOVES)
+
+
+def require_epic_move(epic: Epic, state: EpicState) -> None:
+    """Let an epic move.
+
+    Raises:
+        BadCall: As `require_move` says.
+    """
+    _require_way(f"epic {epic.id!r}", epic.state, state, EPIC_MOVES)
+
+
+def _require_way(
+    what: str, before: State, after: State, moves: Mapping[State, frozenset[State]]
+) -> None:
+    ways = moves[before]
+    if after not in ways:
+        known = ", ".join(each for each in type(after) if each in ways) or "nothing: it is final"
+        raise BadCall(f"{what} is {before} and cannot become {after}; what may follow: {known}")
 
 
 def moved(task: Task, state: TaskState, now: datetime) -> Task:
@@ -73,6 +93,36 @@ def free(member: Member, now: datetime) -> Member:
 
 def _resting(member: Member) -> AgentState:
     return AgentState.WAITING if member.paused else AgentState.IDLE
+
+
+async def resting_or_at_work(desk: Desk, member: Member) -> AgentState:
+    """Return what an agent that is not paused is at: its task, if it has one, or nothing."""
+    task = await desk.store.find_task(desk.tenant, member.task) if member.task else None
+    return AgentState.IDLE if task is None else AT_WORK.get(task.state, AgentState.IDLE)
+
+
+def comment_on(desk: Desk, task: Task, body: str, now: datetime) -> Comment:
+    """Return what whoever acts says about a task."""
+    return Comment(
+        id=desk.new_id(),
+        tenant=desk.tenant,
+        task=task.id,
+        author=desk.principal.subject,
+        body=body,
+        created=now,
+    )
+
+
+def task_assigned(desk: Desk, before: Task, after: Task) -> CrewEvent:
+    """Return the event of a task that was given to somebody."""
+    return desk.event(
+        "task.assigned",
+        after.updated,
+        taskId=after.id,
+        epicId=after.epic,
+        agentId=after.assigned,
+        previousAgentId=before.assigned or None,
+    )
 
 
 def task_updated(desk: Desk, before: Task, after: Task) -> CrewEvent:

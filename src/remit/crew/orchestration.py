@@ -1,18 +1,25 @@
 """What SUPERVISORs do about orchestrators of epics, and about any agent (R34, S3.37, S3.38)."""
 
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
 from remit.crew.desk import Desk, done_once
 from remit.crew.mailbox import mail_to
-from remit.crew.moves import agents_changed, at_work, free, moved, task_updated
+from remit.crew.moves import (
+    agents_changed,
+    at_work,
+    free,
+    moved,
+    resting_or_at_work,
+    task_assigned,
+    task_updated,
+)
 from remit.crew.outputs import AGENT_STATES, TASK_STATES, Result, iso, iso_or_null, moved_result
 from remit.crew.tasks import require_fit, require_open, task_id
 from remit.errors import BadCall, InvalidAgentState
 from remit.model.agents import Agent
-from remit.model.crew import AT_WORK, DONE, ENDED, AgentState, Change, Member, TaskState
+from remit.model.crew import DONE, ENDED, AgentState, Change, Member, TaskState
 from remit.model.principals import AgentType
 from remit.servers.arguments import Arguments
 from remit.servers.shapes import (
@@ -100,15 +107,14 @@ async def _recover(desk: Desk, arguments: Arguments) -> Result:
         await desk.require_working()
         orchestrator = await _orchestrator(desk, arguments)
         now = desk.clock()
-        tasks = await desk.store.tasks(desk.tenant, epic=orchestrator.epic or None)
-        if not orchestrator.epic:
-            tasks = ()
+        epic = orchestrator.epic
+        tasks = await desk.store.tasks(desk.tenant, epic=epic) if epic else ()
         lost = [
             task for task in tasks if task.state not in DONE and task.state is not TaskState.PENDING
         ]
         reset = [replace(moved(task, TaskState.PENDING, now), attempts=0) for task in lost]
-        changed = [(orchestrator, replace(free(orchestrator, now), paused="", crashes=0))]
-        changed = [(old, replace(new, state=AgentState.IDLE)) for old, new in changed]
+        idle = replace(free(orchestrator, now), paused="", crashes=0, state=AgentState.IDLE)
+        changed = [(orchestrator, idle)]
         for task in lost:
             worker = await desk.store.find_member(desk.tenant, task.assigned)
             if worker is not None and worker.task == task.id:
@@ -150,47 +156,22 @@ async def _pause_agent(desk: Desk, arguments: Arguments) -> Result:
     if desk.is_agent and agent_id == desk.principal.name:
         raise BadCall("nobody pauses itself: there would be nobody to resume it")
     reason = arguments.text("reason")
-    return await _change_agent(
-        desk,
-        agent_id,
-        lambda member, now: replace(member, paused=reason, state=AgentState.WAITING, updated=now),
-    )
+    return await _set_pause(desk, agent_id, reason)
 
 
 async def _resume_agent(desk: Desk, arguments: Arguments) -> Result:
-    agent_id = arguments.text("agentId")
-    task_now: AgentState | None = None
-
-    async def look(member: Member) -> None:
-        nonlocal task_now
-        task = await desk.store.find_task(desk.tenant, member.task) if member.task else None
-        task_now = None if task is None else AT_WORK.get(task.state)
-
-    return await _change_agent(
-        desk,
-        agent_id,
-        lambda member, now: replace(
-            member, paused="", state=task_now or AgentState.IDLE, updated=now
-        ),
-        look,
-    )
+    return await _set_pause(desk, arguments.text("agentId"), "")
 
 
-async def _change_agent(
-    desk: Desk,
-    agent_id: str,
-    change: Callable[[Member, datetime], Member],
-    look: Callable[[Member], Awaitable[None]] | None = None,
-) -> Result:
+async def _set_pause(desk: Desk, agent_id: str, paused: str) -> Result:
     async def attempt() -> Result:
         await desk.require_working()  # or who is paused would resume itself
         member = await desk.agent(agent_id)
-        if look is not None:
-            await look(member)
-        now = desk.clock()
-        after = change(member, now)
-        if replace(after, updated=member.updated) == member:
+        state = AgentState.WAITING if paused else await resting_or_at_work(desk, member)
+        if (member.paused, member.state) == (paused, state):
             return _paused(member)
+        now = desk.clock()
+        after = replace(member, paused=paused, state=state, updated=now)
         events = tuple(agents_changed(desk, now, (member, after)))
         return await desk.write(Change(members=(after,), events=events), _paused(after))
 
@@ -224,14 +205,7 @@ async def _reassign_task(desk: Desk, arguments: Arguments) -> Result:
         changed = [(worker, at_work(worker, after, now))]
         if before is not None and before.id != worker.id and before.task == task.id:
             changed.append((before, free(before, now)))
-        event = desk.event(
-            "task.assigned",
-            now,
-            taskId=task.id,
-            epicId=task.epic,
-            agentId=worker.id,
-            previousAgentId=task.assigned or None,
-        )
+        event = task_assigned(desk, task, after)
         events = (event, *agents_changed(desk, now, *changed))
         members = tuple(new for _, new in changed)
         answer: Result = {

@@ -5,7 +5,7 @@ import json
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from types import MappingProxyType
 from typing import Final
@@ -14,6 +14,7 @@ import structlog
 
 from remit.calls.ids import new_id
 from remit.calls.invoke import KEY
+from remit.calls.record import utc_now
 from remit.crew.agents import AGENT_TOOLS
 from remit.crew.decisions import SYSTEM_TOOLS
 from remit.crew.desk import UNHEALTHY_AFTER, Changes, CrewStore, Desk, Request
@@ -69,7 +70,7 @@ class CrewServer(ToolServer[Desk]):
         name: str,
         store: CrewStore,
         changes: Changes,
-        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        clock: Callable[[], datetime] = utc_now,
         *,
         silence: timedelta = UNHEALTHY_AFTER,
     ) -> None:

@@ -4,7 +4,15 @@ from dataclasses import replace
 from typing import Final
 
 from remit.crew.desk import Desk, done_once, require_unpaused
-from remit.crew.moves import agents_changed, at_work, moved, require_move, task_updated
+from remit.crew.moves import (
+    agents_changed,
+    at_work,
+    comment_on,
+    moved,
+    require_move,
+    task_assigned,
+    task_updated,
+)
 from remit.crew.outputs import (
     TASK,
     TASK_MOVED,
@@ -18,7 +26,7 @@ from remit.crew.outputs import (
     tasks_result,
 )
 from remit.errors import BadCall, InvalidAgentState, NotYours
-from remit.model.crew import ENDED, Change, Comment, Member, Task, TaskState
+from remit.model.crew import ENDED, Change, Member, Task, TaskState
 from remit.model.principals import AgentType
 from remit.servers.arguments import Arguments
 from remit.servers.shapes import LONGEST_TEXT, TEXT, given, record, text
@@ -67,14 +75,7 @@ async def _assign(desk: Desk, arguments: Arguments) -> Result:
         now = desk.clock()
         after = replace(moved(task, TaskState.ASSIGNED, now), assigned=worker.id)
         busy = at_work(worker, after, now)
-        event = desk.event(
-            "task.assigned",
-            now,
-            taskId=task.id,
-            epicId=task.epic,
-            agentId=worker.id,
-            previousAgentId=task.assigned or None,
-        )
+        event = task_assigned(desk, task, after)
         changed = agents_changed(desk, now, (worker, busy))
         change = Change(
             tasks=(after,),
@@ -192,14 +193,7 @@ async def _add_comment(desk: Desk, arguments: Arguments) -> Result:
     async def attempt() -> Result:
         task = await desk.task(arguments.find_text("taskId"))
         now = desk.clock()
-        comment = Comment(
-            id=desk.new_id(),
-            tenant=desk.tenant,
-            task=task.id,
-            author=desk.principal.subject,
-            body=arguments.text("body"),
-            created=now,
-        )
+        comment = comment_on(desk, task, arguments.text("body"), now)
         event = desk.event(
             "task.updated", now, taskId=task.id, epicId=task.epic, commentId=comment.id
         )
@@ -215,8 +209,14 @@ async def _add_comment(desk: Desk, arguments: Arguments) -> Result:
 
 async def list_tasks(desk: Desk, arguments: Arguments) -> Result:
     """Return the tasks of one epic; without an id of every epic within reach."""
-    wanted, state = arguments.find_text("epicId"), arguments.find_text("state")
+    wanted = arguments.find_text("epicId")
     epic = None if desk.rules_all and wanted is None else (await desk.epic(wanted)).id
+    return await tasks_in(desk, epic, arguments)
+
+
+async def tasks_in(desk: Desk, epic: str | None, arguments: Arguments) -> Result:
+    """Return the tasks of an epic, or of all; those in one `state` where that is asked for."""
+    state = arguments.find_text("state")
     tasks = await desk.store.tasks(
         desk.tenant, epic=epic, state=None if state is None else TaskState(state)
     )

@@ -303,3 +303,19 @@ class Change:
     comments: tuple[Comment, ...] = ()
     events: tuple[CrewEvent, ...] = ()
     once: Once | None = None
+
+
+def mail_sent(mail: Mail, event_id: str) -> CrewEvent:
+    """Return the event of a mail, which is written with it (S3.29)."""
+    return CrewEvent(
+        id=event_id,
+        tenant=mail.tenant,
+        topic="mail.sent",
+        payload={
+            "mailId": mail.id,
+            "toAgentId": mail.to_agent or None,
+            "isForHuman": mail.is_for_human,
+            "subject": mail.subject,
+        },
+        created=mail.created,
+    )

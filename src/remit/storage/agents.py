@@ -28,7 +28,7 @@ class Agents:
         """
         try:
             async with self._database.writing() as connection:
-                await connection.execute(insert(agents).values(_values(agent)))
+                await connection.execute(insert(agents).values(agent_values(agent)))
                 await bump(connection, agent.tenant, "keys")
         except IntegrityError:
             raise Conflict(f"an agent {agent.id!r} exists already") from None
@@ -39,7 +39,7 @@ class Agents:
         Raises:
             NotFound: There is none.
         """
-        values = _values(agent)
+        values = agent_values(agent)
         del values["created"]
         statement = (
             update(agents)
@@ -67,7 +67,8 @@ class Agents:
         return sorted((_agent(row) for row in rows), key=lambda agent: agent.id)
 
 
-def _values(agent: Agent) -> dict[str, object]:
+def agent_values(agent: Agent) -> dict[str, object]:
+    """Return the row of *agent*."""
     return {
         "tenant": agent.tenant,
         "id": agent.id,

@@ -26,6 +26,7 @@ from remit.model.crew import (
     Member,
     Task,
 )
+from remit.storage.agents import agent_values
 from remit.storage.asyncio_engine import AsyncConnection
 from remit.storage.crew_rows import (
     comment_values,
@@ -172,15 +173,7 @@ async def _write_member(connection: AsyncConnection, member: Member) -> None:
 
 
 async def _register(connection: AsyncConnection, agent: Agent) -> None:
-    values = {
-        "tenant": agent.tenant,
-        "id": agent.id,
-        "type": agent.type.value,
-        "role": agent.role,
-        "epic": agent.epic,
-        "created": agent.created,
-    }
-    await _add(connection, agents, [values])
+    await _add(connection, agents, [agent_values(agent)])
     await bump(connection, agent.tenant, "keys")
 
 

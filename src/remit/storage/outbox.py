@@ -15,6 +15,7 @@ from remit.model.outbox import DeadLetter, Standing
 from remit.storage.asyncio_engine import AsyncConnection
 from remit.storage.database import Database
 from remit.storage.dialects import insert
+from remit.storage.leases import is_over
 from remit.storage.tables import crew_dead_letters, crew_events, crew_keys, crew_subscribers
 
 
@@ -59,20 +60,14 @@ class Outbox:
     async def claim(
         self, name: str, holder: str, *, now: datetime, until: datetime
     ) -> Standing | None:
-        """Let *holder* alone tell a subscriber until then; None as long as somebody else does.
-
-        A lease that lasts more than twice as long comes from a clock that was ahead, and holds
-        nobody up.
-        """
+        """Let *holder* alone tell a subscriber until then; None as long as somebody else does."""
         table = crew_subscribers.c
-        is_over = or_(
-            table.until.is_(None), table.until <= now, table.until > until + (until - now)
-        )
+        is_free = or_(table.until.is_(None), is_over(table.until, now, until))
         statement = (
             update(crew_subscribers)
             .where(
                 table.name == name,
-                or_(table.holder.in_(("", holder)), is_over),
+                or_(table.holder.in_(("", holder)), is_free),
             )
             .values(holder=holder, until=until)
             .returning(crew_subscribers)
