@@ -4,21 +4,18 @@ BIN  := $(VENV)/bin
 PIP  := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/pip install --quiet --require-hashes
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: setup demo test check check-full lint types docs conformance bench example lock
+.PHONY: setup demo test check check-full lint types docs screenshots conformance bench example lock
 
 $(BIN)/remit: requirements.lock pyproject.toml
 	@echo "setting up $(VENV) (once)"
-	@python3 -m venv $(VENV)
-	@$(PIP) -r requirements.lock
+	@python3 -m venv $(VENV) && $(PIP) -r requirements.lock
 	@$(BIN)/pip install --quiet --no-build-isolation --no-deps --editable .
-	@scripts/node-tools
-	@touch $@
+	@scripts/node-tools && touch $@
 
 $(VENV)/.dev: $(BIN)/remit requirements-dev.lock
 	@echo "adding what the tests need (once)"
 	@$(PIP) -r requirements-dev.lock
-	@scripts/node-tools all
-	@touch $@
+	@scripts/node-tools all && scripts/browser && touch $@
 
 setup: $(VENV)/.dev            ## everything for development
 
@@ -37,6 +34,9 @@ types: $(VENV)/.dev            ## pyright, strict
 docs: $(VENV)/.dev             ## every snippet and command in the docs, run
 	@pytest -q tests/docs
 
+screenshots: $(VENV)/.dev      ## every page of the console, light and dark, into docs/images/console
+	@scripts/screenshots
+
 conformance: $(VENV)/.dev      ## the published conformance suite, against remit on both sides
 	@scripts/conformance
 
@@ -52,7 +52,8 @@ check: lint types              ## the whole gate, the tests last
 	@$(MAKE) --no-print-directory test
 
 check-full: check              ## the gate with more examples and longer runs
-	@HYPOTHESIS_PROFILE=full pytest -q -n 2 tests
+	@scripts/mutation --again
+	@HYPOTHESIS_PROFILE=full scripts/test
 	@python bench/soak.py
 
 lock:                          ## pin what pyproject.toml asks for

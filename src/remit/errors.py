@@ -9,6 +9,7 @@
     ├── BadCall                 the caller may, but these arguments do not fit
     │   ├── UnknownToolGroup        no such group of tools of the `data` server (S2.15)
     │   └── InvalidToolName         no name of a tool of the bridge (a `ValueError`, S1.22)
+    ├── DataFailure             a data tool will not, or cannot, with a code of its own (S2.45)
     ├── LimitReached            the caller may, but not so often
     ├── UpstreamError           the server behind us failed
     │   ├── UpstreamUnavailable     it cannot be reached
@@ -35,7 +36,7 @@
 Codes are public and permanent (rulings.md R22). Each door translates them by one table.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 
@@ -118,6 +119,22 @@ class UnknownToolGroup(BadCall):
 
 class InvalidToolName(BadCall, ValueError):
     """A name given to the bridge names no tool, or fits several (S1.22)."""
+
+
+class DataFailure(RemitError):
+    """A tool of the `data` server will not do something, or cannot (S2.45).
+
+    Attributes:
+        code: Of `model/data.py: DataCode`.
+        details: For programs, such as `{"parameter": "since"}`; never a secret.
+    """
+
+    def __init__(
+        self, code: str, message: str, *, details: Mapping[str, object] | None = None
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.details = details or {}
 
 
 class LimitReached(RemitError):

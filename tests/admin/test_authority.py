@@ -65,8 +65,8 @@ def test_the_limits_that_a_call_falls_under_are_shown_where_it_is_allowed() -> N
     denied = authority().explain(acting("intern"), "git__push").to_json()
 
     assert allowed["limits"] == [
-        {"rule": "limits[0]", "calls": 3, "seconds": 60},
-        {"rule": "limits[1]", "calls": 9, "seconds": 1},
+        {"rule": "limits[0]", "calls": 3, "seconds": 60, "used": None},
+        {"rule": "limits[1]", "calls": 9, "seconds": 1, "used": None},
     ]
     assert denied["limits"] == []
 
@@ -84,6 +84,7 @@ def test_a_yes_has_the_shape_of_the_contract() -> None:
         "tool": "git/status",
         "available": True,
         "limits": [],
+        "arguments": None,
         "layers": answer["layers"],
     }
     layers = cast("list[dict[str, str]]", answer["layers"])
@@ -158,6 +159,7 @@ def test_a_name_that_means_nothing_is_a_no_that_says_how_to_ask(alias: str) -> N
         "tool": None,
         "available": False,
         "limits": [],
+        "arguments": None,
         "layers": [],
     }
 

@@ -1,13 +1,21 @@
 """What a new declaration changes, and who gains or loses which tool by it (R18)."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from remit.admin.changes import authority_changes, document_changes, known_tools
+from remit.admin.changes import (
+    authority_changes,
+    document_changes,
+    known_tools,
+    shifts_of_authority,
+)
 from remit.admin.declaration import parse_document
 from remit.model.tools import ToolId
 from remit.policy.snapshot import PolicySnapshot, compile_snapshot
+
+NOW = datetime(2026, 11, 29, tzinfo=UTC)
 
 
 def _changes(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
@@ -83,6 +91,39 @@ def test_who_gains_and_loses_what_is_told_for_roles_that_come_go_and_change() ->
         "role:fresh gains wiki/read: roles.fresh.allow[0]",
     ]
     assert authority_changes(new, new, tools) == ()
+
+
+DEV = {"tools": {"git": ["log"]}, "deny": ["git/push"]}
+DENY = {"role": "dev", "effect": "deny", "tool": "git/log"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (_document(dev=DEV, b={"allow": ["git/*"]}), _document(dev=DEV, b={"allow": ["wiki/*"]})),
+        (_document(dev=DEV), _document(dev=DEV, fresh={"allow": ["*/*"]})),
+        (_document(dev=DEV, gone={"allow": ["*/*"]}), _document(dev=DEV)),
+        (_document(dev=DEV), _document(dev=DEV) | {"grants": [DENY]}),
+        (
+            _document(dev=DEV, b={"tools": {"git": ["log"]}}),
+            _document(dev=DEV, b={"tools": {"git": ["push"]}}) | {"grants": [DENY]},
+        ),
+        (_document(dev=DEV), {**_document(dev=DEV), "mcp_servers": {}, "roles": {}}),
+        ({}, _document(dev=DEV)),
+    ],
+    ids=["a role", "one more", "one less", "a grant", "both", "servers", "all of it"],
+)
+def test_whoever_is_not_asked_neither_gains_nor_loses(
+    old: dict[str, Any], new: dict[str, Any]
+) -> None:
+    """Where roles alone differ, only those are asked, and the answer is that of asking all."""
+    before, after = (parse_document(one).declaration for one in (old, new))
+    tools = {*known_tools(before), *known_tools(after), ToolId("git", "pull"), ToolId("wiki", "x")}
+
+    told = shifts_of_authority(before, after, tools, tenant="default", now=NOW)
+
+    assert told == authority_changes(_snapshot(old), _snapshot(new), tools)
+    assert told != ()
 
 
 def test_agent_types_and_user_roles_are_asked_too() -> None:

@@ -1,6 +1,7 @@
 """`remit check`: R16, R30, T19's secrets in clear, and the shape of the contract."""
 
 import os
+import sys
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -74,8 +75,19 @@ def test_the_example_of_the_contract_has_warnings_alone(example_yaml: Path) -> N
 
     assert report.errors == ()
     codes = Counter(w.code for w in report.warnings)
-    assert codes["not-in-this-release"] == 0
     assert codes["unknown-server"] == codes["unknown-tool"] == 0
+
+
+def test_a_data_server_without_a_parser_of_sql_is_warned_of(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    loaded = parse_document({"mcp_servers": {"data": {"builtin": "data"}}})
+    assert "missing-extra" not in {w.code for w in check_declaration(loaded, environ={}).warnings}
+
+    monkeypatch.setitem(sys.modules, "sqlglot", None)
+
+    warnings = check_declaration(loaded, environ={}).warnings
+    assert [w.remedy for w in warnings if w.code == "missing-extra"] == ["install remit[data]"]
 
 
 def test_what_a_server_really_offers_counts_more_than_the_catalogue() -> None:

@@ -61,22 +61,32 @@ def test_the_example_of_the_contract_loads(example_yaml: Path) -> None:
     assert declaration.audit.body_cap == 16 * 1024
     assert declaration.audit.retention_days == 90
     assert declaration.roles["reviewer"].deny == ("*/delete_*",)
-    assert loaded.left_out == {}
     assert loaded.warnings == ()
     assert [limit.rate for limit in declaration.limits] == ["30 calls per minute"]
 
 
 def test_every_section_of_a_later_release_is_known_and_said_not_to_act_yet() -> None:
     sections: dict[str, object] = {
-        "identity": {"oidc": {"a": 1}},
         "tenants": [{"name": "a"}],
-        "data": {"screening": "alert"},
-        "alerts": [{"on": "denied"}],
     }
 
     loaded = parse_document(sections)
 
     assert [w.code for w in loaded.warnings] == ["not-enforced-yet"] * len(sections)
+
+
+@pytest.mark.parametrize(
+    ("section", "screening"),
+    [({}, "refuse"), ({"screening": "refuse"}, "refuse"), ({"screening": " Alert"}, "alert")],
+)
+def test_what_becomes_of_values_that_look_like_injections_is_declared(
+    section: dict[str, object], screening: str
+) -> None:
+    # R35
+    loaded = parse_document({"data": section})
+
+    assert loaded.declaration.data.screening == screening
+    assert loaded.warnings == ()
 
 
 def test_every_key_of_a_tool_acts() -> None:

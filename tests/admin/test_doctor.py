@@ -11,7 +11,7 @@ import pytest
 from remit.admin.check import Report
 from remit.admin.doctor import Patient, Premises, examine
 from remit.errors import Problem
-from remit.model.health import DatabaseHealth, Finding, Grade
+from remit.model.health import DatabaseHealth, DatasourceHealth, Finding, Grade
 from remit.model.servers import ServerConfig, ServerTrial
 
 GOOD = ServerTrial(protocol="2026-07-28", tools=("read",), tokens=50)
@@ -172,3 +172,29 @@ async def test_a_disk_that_fills_up(
     tmp_path.chmod(0o700)
 
     assert list(await found(state=tmp_path)) == [code]
+
+
+async def test_datasources_are_looked_at_where_there_is_a_data_server() -> None:
+    async def look() -> list[DatasourceHealth]:
+        return [
+            DatasourceHealth(name="shop", ms=3.2),
+            DatasourceHealth(name="lake", problem="is away"),
+            DatasourceHealth(name="books", warnings=("could write",)),
+        ]
+
+    patient = Patient(servers={}, try_out=_never, check=lambda _: Report(), look_at_data=look)
+    findings = (await examine(patient, None)).findings
+
+    assert [
+        (each.code, each.about, each.grade)
+        for each in findings
+        if each.about.startswith("datasource")
+    ] == [
+        ("ok", "datasource shop", Grade.OK),
+        ("datasource-unreachable", "datasource lake", Grade.ERROR),
+        ("datasource-role", "datasource books", Grade.WARNING),
+    ]
+
+
+async def _never(name: str) -> ServerTrial:
+    raise AssertionError(name)

@@ -20,6 +20,7 @@ from remit.admin.edits import (
     remove,
     switch_server,
 )
+from remit.admin.subjects import Subjects
 from remit.errors import (
     BadCall,
     Conflict,
@@ -28,11 +29,14 @@ from remit.errors import (
     Outdated,
     StorageUnavailable,
 )
+from remit.model.agents import Agent
+from remit.model.keys import Key
+from remit.model.principals import AgentType
 from remit.model.revisions import Revision
 from remit.model.tools import Tool, ToolId
 from remit.storage.database import Database
 from remit.storage.revisions import Revisions
-from remit.testing.fakes import InMemoryRevisions
+from remit.testing.fakes import InMemoryAgents, InMemoryKeys, InMemoryRevisions, InMemoryUsers
 
 NOW = datetime(2026, 11, 28, 3, 0, tzinfo=UTC)
 START: dict[str, Any] = {
@@ -50,6 +54,20 @@ class _Seen:
         return [Tool(id=one, wire=b"{}", input_schema=b"{}") for one in self._tools]
 
 
+def subjects_of(tenant: str, now: datetime) -> Subjects:
+    """Return what finds the one key and the one agent that there are."""
+    worker = Agent(id="w1", tenant=tenant, type=AgentType.WORKER, role="dev", created=NOW)
+    ci = Key(id="1", name="ci", tenant=tenant, secret_hash="0f", created=NOW, roles=("dev",))
+    return Subjects(
+        tenant=tenant,
+        roles=(),
+        keys=InMemoryKeys(ci),
+        agents=InMemoryAgents(worker),
+        users=InMemoryUsers(),
+        now=now,
+    )
+
+
 class _World:
     """An editor over a store in memory, and whom it told."""
 
@@ -57,7 +75,12 @@ class _World:
         self.store = store or InMemoryRevisions()
         self.followed: list[str] = []
         self.edit = Editor(
-            self.store, _Seen(*seen), environ={}, follow=self._follow, now=lambda: NOW
+            self.store,
+            _Seen(*seen),
+            environ={},
+            subjects=subjects_of,
+            follow=self._follow,
+            now=lambda: NOW,
         )
 
     async def _follow(self, tenant: str) -> None:
@@ -252,6 +275,24 @@ async def test_an_edit_for_a_certain_revision_is_not_made_again() -> None:
     assert "ours" not in entries((await world.edit.current("default"))[1], Kind.ROLE)
 
 
+async def test_an_edit_of_a_grant_says_who_loses_of_those_whom_it_names() -> None:
+    world = _World(None, "git/git_log")
+    await world.begin()
+
+    told = [
+        await world.edit.rehearse(
+            "default", add_grant({whom: name, "effect": "deny", "server": "git"})
+        )
+        for whom, name in (("key", "ci"), ("agent", "w1"), ("key", "nobody"))
+    ]
+
+    assert [[str(one) for one in edited.authority] for edited in told] == [
+        ["key:ci loses git/git_log: server 'git' is denied to key:ci"],
+        ["agent:w1 loses git/git_log: server 'git' is denied to agent:w1"],
+        [],
+    ]
+
+
 async def test_an_edit_that_is_overtaken_every_time_gives_up() -> None:
     store = _Overtaken()
     world = _World(store)
@@ -269,7 +310,9 @@ async def test_of_many_at_once_none_is_lost(database: Database) -> None:
         assert tenant == "default"
 
     async def one(name: str) -> None:
-        editor = Editor(store, seen, environ={}, follow=follow, now=lambda: NOW)
+        editor = Editor(
+            store, seen, environ={}, subjects=subjects_of, follow=follow, now=lambda: NOW
+        )
         await editor.write("default", add(Kind.ROLE, name, {}), author=f"user:{name}", reason="r")
 
     names = [f"r{number}" for number in range(6)]
@@ -342,7 +385,14 @@ async def test_what_cannot_be_put_in_force_here_at_once_is_written_all_the_same(
     async def follow(tenant: str) -> None:
         raise StorageUnavailable(f"{tenant}: away")
 
-    editor = Editor(store, _Seen(), environ={}, follow=follow, now=lambda: NOW + timedelta(1))
+    editor = Editor(
+        store,
+        _Seen(),
+        environ={},
+        subjects=subjects_of,
+        follow=follow,
+        now=lambda: NOW + timedelta(1),
+    )
 
     edited = await editor.write("default", add(Kind.ROLE, "r", {}), author="x", reason="y")
 

@@ -26,6 +26,7 @@ from remit.admin.edits import (
     remove_grant,
     replace,
     replace_grant,
+    set_retention,
     set_toolset_options,
     switch_server,
 )
@@ -44,6 +45,7 @@ def _document() -> dict[str, Any]:
         "agent_types": {"WORKER": {"allow": ["mcp__mail__*"]}},
         "toolsets": {"developer": {"addQueryTools": False, "enabled": True}},
         "grants": [copy.deepcopy(GRANT), copy.deepcopy(DENY)],
+        "audit": {"retention_rows": 1000, "body_cap": 10},
     }
 
 
@@ -63,6 +65,7 @@ EDITS: Mapping[str, tuple[Edit, str]] = {
     "change a grant": (replace_grant(grant_id(GRANT), {**GRANT, "user": "bob"}), "grants"),
     "remove a grant": (remove_grant(grant_id(DENY)), "grants"),
     "set options": (set_toolset_options({"addQueryTools": True}), "toolsets"),
+    "set retention": (set_retention(days=30, rows=1000), "audit"),
 }
 
 
@@ -186,6 +189,15 @@ def test_an_option_that_is_not_sent_stays_and_false_is_kept() -> None:
         "user": {"allowOntologyMaintenance": False},
     }
     assert set_toolset_options({})(document) == document
+
+
+def test_bounds_of_the_record_are_what_is_said_and_the_rest_of_its_section_stays() -> None:
+    # S2.48
+    assert set_retention(days=30, rows=None)(_document())["audit"] == {
+        "body_cap": 10,
+        "retention_days": 30,
+    }
+    assert set_retention(days=None, rows=None)({"audit": {"retention_days": 1}}) == {}
 
 
 def test_an_unknown_option_is_refused_with_the_nearest() -> None:

@@ -82,6 +82,8 @@ async def test_a_key_acts_for_agents_that_there_are() -> None:
         {"user_role": "admin", "service": True},
         {"user_role": "admin", "admin": True},
         {"agent": WORKER, "admin": True},
+        {"role": "designer", "auditor": True},
+        {"admin": True, "auditor": True},
         {"service": True, "agent": WORKER},
     ],
     ids=" and ".join,

@@ -6,15 +6,16 @@ from pathlib import Path
 import pytest
 
 from remit.admin.known_servers import (
+    bundled_servers,
     hints_by,
     known_builtins,
-    later_builtins,
     offered_by,
     unclaimed_package,
 )
 from remit.admin.launches import Launch, Named, read_launch
 from remit.model.servers import ServerConfig, Transport
 from remit.policy.agent_types import CREW_TOOLS
+from remit.policy.toolsets import LOADOUTS
 
 GIT = Named("python", "mcp-server-git")
 FILES = Named("npm", "@modelcontextprotocol/server-filesystem")
@@ -168,7 +169,6 @@ def test_names_that_the_declaration_gives_to_known_tools_are_offered_as_well() -
     [
         ServerConfig(name="s", command="uvx", args=("unheard-of",)),
         ServerConfig(name="s", transport=Transport.HTTP, url="https://a.test/mcp-server-git"),
-        ServerConfig(name="s", transport=Transport.BUILTIN, builtin="data"),
         ServerConfig(name="s", command="npx", args=("-y", "mcp-server-git")),
     ],
 )
@@ -210,7 +210,15 @@ def test_other_packages_and_those_that_are_allowed_are_not_reported(server: Serv
     assert unclaimed_package(server) is None
 
 
-def test_the_bundled_servers_are_known_those_to_come_too() -> None:
-    assert {"git", "github", "jira", *CREW_TOOLS} == known_builtins()
-    assert {"data"} == later_builtins()
-    assert not known_builtins() & later_builtins()
+def test_the_bundled_servers_are_known() -> None:
+    assert {"git", "github", "jira", "data", *CREW_TOOLS} == known_builtins()
+
+
+def test_every_bundled_server_says_what_it_is_for() -> None:
+    assert {one.name for one in bundled_servers() if one.about and one.tools} == known_builtins()
+
+
+def test_the_tools_of_the_data_server_are_those_of_its_toolsets() -> None:
+    server = ServerConfig(name="s", transport=Transport.BUILTIN, builtin="data")
+
+    assert offered_by(server) == frozenset(LOADOUTS)

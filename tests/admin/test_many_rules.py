@@ -3,10 +3,7 @@
 import gc
 import json
 import runpy
-import sys
 import time
-from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,21 +15,13 @@ from remit.model.tools import ToolId
 from remit.policy.snapshot import PolicySnapshot, compile_snapshot
 
 BENCH: dict[str, Any] = runpy.run_path(str(REPOSITORY / "bench" / "decide.py"))
-LONGEST_LOAD = 5.0
-"""Seconds of this process's own time, so that a busy machine is no reason to fail."""
+LONGEST_LOAD = 20.0
+"""Seconds of this process's own time: a bound that a busy machine and probes of coverage keep.
+
+`bench/decide.py` measures the load (2.3 s on the quiet machine).
+"""
 
 pytestmark = pytest.mark.timeout(120)
-
-
-@contextmanager
-def untraced() -> Generator[None]:
-    """Measure remit, not what looks on: coverage makes it several times as slow."""
-    tracer = sys.gettrace()
-    sys.settrace(None)
-    try:
-        yield
-    finally:
-        sys.settrace(tracer)
 
 
 def load(rules: int, folder: Path) -> tuple[PolicySnapshot, int, float]:
@@ -40,11 +29,10 @@ def load(rules: int, folder: Path) -> tuple[PolicySnapshot, int, float]:
     path = folder / f"{rules}.yaml"
     path.write_text(json.dumps(BENCH["document"](rules)))
     gc.collect()
-    with untraced():
-        start = time.process_time()
-        declaration = load_declaration(path).declaration
-        snapshot = compile_snapshot(declaration, tenant="default", revision=1)
-        seconds = time.process_time() - start
+    start = time.process_time()
+    declaration = load_declaration(path).declaration
+    snapshot = compile_snapshot(declaration, tenant="default", revision=1)
+    seconds = time.process_time() - start
     return snapshot, len(declaration.roles), seconds
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from remit.admin.declaration import parse_document
-from remit.admin.edits import Kind, get_entry, merge, replace
+from remit.admin.edits import Kind, become, get_entry, merge, replace
 from remit.admin.masking import masked, masked_server
 from remit.errors import DeclarationError
 
@@ -136,3 +136,62 @@ def test_a_mask_that_stands_for_nothing_stored_is_refused(
     assert [CLEAR in str(one) for one in problems] == [False]
     assert field in problems[0].message
     assert "${NAME}" in problems[0].remedy
+
+
+def _issuers(*issuers: dict[str, Any]) -> dict[str, Any]:
+    return {"identity": {"jwt": list(issuers), "oidc": {"client_secret": CLEAR}}}
+
+
+ONE: dict[str, Any] = {
+    "issuer": "https://one.test",
+    "jwks_url": f"https://u:{CLEAR}-1@one.test/keys",
+}
+TWO: dict[str, Any] = {
+    "issuer": "https://two.test",
+    "jwks_url": f"https://u:{CLEAR}-2@two.test/keys",
+}
+
+
+def test_a_whole_document_that_is_sent_back_as_it_was_shown_is_what_was_stored() -> None:
+    """T19, in every section: whoever edits the declaration as text loses no secret."""
+    stored = _stored() | _issuers(ONE, TWO)
+    shown = masked(stored)
+    assert CLEAR not in json.dumps(shown)
+
+    assert become(shown)(stored) == stored
+
+
+def test_an_entry_of_a_list_keeps_its_own_secret_wherever_it_is_moved() -> None:
+    stored = _issuers(ONE, TWO)
+    first, second = _shown_issuers(stored)
+    changed = {**second, "leeway": 5}
+
+    assert _stored_issuers(become(_issuers(second, first))(stored)) == [TWO, ONE]
+    assert _stored_issuers(become(_issuers(second))(stored)) == [TWO]
+    assert _stored_issuers(become(_issuers(first, changed))(stored)) == [ONE, {**TWO, "leeway": 5}]
+
+
+def test_a_mask_in_any_section_that_stands_for_nothing_stored_is_refused() -> None:
+    stored = _issuers(ONE, TWO)
+    _, second = _shown_issuers(stored)
+
+    with pytest.raises(DeclarationError) as refusal:  # it may be either of the two
+        become(_issuers({**second, "leeway": 5}))(stored)
+
+    assert [problem.code for problem in refusal.value.problems] == ["masked-secret"]
+    assert "identity.jwt[0].jwks_url" in refusal.value.problems[0].message
+
+
+def test_a_text_that_only_reads_like_a_mask_stays() -> None:
+    stored = {"roles": {"r": {"description": f"sees {MASK} where others see a name"}}}
+
+    assert become(masked(stored))(stored) == stored
+
+
+def _shown_issuers(stored: dict[str, Any]) -> list[dict[str, Any]]:
+    shown: Any = masked(stored)
+    return shown["identity"]["jwt"]
+
+
+def _stored_issuers(document: Any) -> list[dict[str, Any]]:
+    return document["identity"]["jwt"]

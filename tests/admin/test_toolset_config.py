@@ -30,7 +30,7 @@ FLAGS = [True, False]
 def test_the_lists_have_the_sizes_of_the_table(
     user: bool, query: bool, ontology: bool, sizes: tuple[int, ...]
 ) -> None:
-    # S2.5, S2.9, S2.14, S2.17
+    # S2.5, S2.9, S2.14, S2.17, S2.49
     config = toolset_config(
         ToolsetOptions(
             allow_ontology_maintenance=user,

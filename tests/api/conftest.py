@@ -3,7 +3,7 @@
 from collections.abc import Generator
 
 import pytest
-from tests.api.worlds import DOCUMENT, Api, open_api
+from tests.api.worlds import DATA_SERVER, DOCUMENT, Api, open_api
 
 from remit.testing.gateway import fixture_entry
 
@@ -12,5 +12,5 @@ from remit.testing.gateway import fixture_entry
 def api(tmp_path_factory: pytest.TempPathFactory) -> Generator[Api]:
     folder = tmp_path_factory.mktemp("api")
     entry = fixture_entry(["work", "rest"], folder / "ran", session="shared")
-    with open_api(folder, DOCUMENT | {"mcp_servers": {"tools": entry}}) as api:
+    with open_api(folder, DOCUMENT | {"mcp_servers": {"tools": entry, **DATA_SERVER}}) as api:
         yield api

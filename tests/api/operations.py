@@ -3,31 +3,17 @@
 A new operation without a line here fails `test_rules.py`.
 """
 
+import sqlite3
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from contextlib import closing
+from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 from uuid import uuid4
 
+from tests.api.data_operations import DATA_EXAMPLES
+from tests.api.examples import Example, plain
 from tests.api.worlds import AGENT, QUESTION, ROLE, Api
-
-
-@dataclass(frozen=True, kw_only=True)
-class Example:
-    """What to send, and what comes back.
-
-    Attributes:
-        path: Below `/api/v1`, or whole.
-    """
-
-    path: str
-    status: int = 200
-    body: Any = None
-    query: Mapping[str, str] = field(default_factory=dict[str, str])
-    headers: Mapping[str, str] = field(default_factory=dict[str, str])
-
-
-def plain(path: str, **query: str) -> Callable[[Api], Example]:
-    return lambda _: Example(path=path, query=query)
 
 
 def new_key(api: Api) -> str:
@@ -44,11 +30,41 @@ def disabled_user(api: Api) -> str:
 
 
 PROJECT = "/api/projects/default/mcp"
+AUDIT = "/api/projects/default/audit"
+DATASOURCES = "/api/projects/default/datasources"
+UNSEEN = {"If-Match": "*"}
+
+
+def datasource() -> dict[str, object]:
+    """Return a datasource under a name of its own: a database of SQLite with one table."""
+    path = Path(mkdtemp(prefix="remit-source-")) / "source.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE t (n INTEGER)")
+    return {"name": f"d{uuid4().hex[:8]}", "engine": "sqlite", "url": str(path)}
+
+
+def new_datasource(api: Api) -> str:
+    """Add a datasource that nobody else needs; return its name."""
+    made = datasource()
+    assert api.send("POST", DATASOURCES, body=made).status_code == 201
+    return str(made["name"])
 
 
 def with_project_key(api: Api) -> Example:
     assert api.send("POST", f"{PROJECT}/agent-key/regenerate").status_code == 200
     return Example(path=f"{PROJECT}/agent-key")
+
+
+def open_alert(api: Api) -> str:
+    """Return the path of an alert that nobody has closed."""
+    listed = api.get(f"{AUDIT}/alerts", params={"status": "open", "limit": "1"})
+    return f"{AUDIT}/alerts/{listed['data']['items'][0]['id']}"
+
+
+def newest_row(api: Api) -> str:
+    """Return the id of the newest call or change; makes one."""
+    new_role(api)
+    return str(api.get("/audit", params={"limit": "1"})["items"][0]["id"])
 
 
 def entry() -> dict[str, object]:
@@ -107,6 +123,8 @@ EXAMPLES: Mapping[str, Callable[[Api], Example]] = {
     "tenants.get": plain("/tenants/default"),
     "servers.list": plain("/servers"),
     "servers.get": plain("/servers/tools"),
+    "servers.bundled": plain("/bundled-servers"),
+    "servers.tools": plain("/servers/tools/tools"),
     "roles.list": plain("/roles"),
     "roles.get": plain(f"/roles/{ROLE}"),
     "servers.create": lambda _: Example(path="/servers", body=entry(), status=201),
@@ -130,6 +148,7 @@ EXAMPLES: Mapping[str, Callable[[Api], Example]] = {
     "declaration.apply": the_same_declaration,
     "revisions.rollback": plain("/revisions/1/rollback", dry_run="true"),
     "inbox.list": plain("/inbox", all="true"),
+    "inbox.thread": plain(f"/inbox/{QUESTION}/thread"),
     "inbox.read": lambda _: Example(path=f"/inbox/{QUESTION}/read"),
     "inbox.reply": lambda _: Example(
         path=f"/inbox/{QUESTION}/reply", body={"body": "Take 8400."}, status=201
@@ -145,6 +164,8 @@ EXAMPLES: Mapping[str, Callable[[Api], Example]] = {
     ),
     "keys.rotate": lambda api: Example(path=f"/keys/{new_key(api)}/rotate"),
     "keys.revoke": lambda api: Example(path=f"/keys/{new_key(api)}"),
+    "crew.list": plain("/crew"),
+    "crew.get": plain(f"/crew/{AGENT}"),
     "agents.list": plain("/agents"),
     "agents.get": plain(f"/agents/{AGENT}"),
     "agents.create": lambda _: Example(
@@ -160,12 +181,26 @@ EXAMPLES: Mapping[str, Callable[[Api], Example]] = {
     "revisions.diff": plain("/revisions/1/diff"),
     "explain": plain("/explain", tool="tools/work", **{"as": f"role:{ROLE}"}),
     "who_can": plain("/who-can", tool="tools/work"),
+    "authority.matrix": plain("/matrix", kind="agent_type", decision="allow"),
+    "authority.export": plain("/matrix/export"),
     "tools.list": plain("/tools", **{"as": f"role:{ROLE}"}),
+    "overview.get": plain("/overview", minutes="5"),
     "doctor.examine": plain("/doctor"),
     "audit.search": plain("/audit"),
+    "audit.get": lambda api: Example(path=f"/audit/{newest_row(api)}"),
     "audit.decisions": plain("/audit/decisions"),
     "audit.verify": plain("/audit/verify"),
     "audit.export": plain("/audit/export"),
+    "alerts.list": plain(f"{AUDIT}/alerts", severity="info", status="open", limit="2"),
+    "alerts.resolve": lambda api: Example(path=f"{open_alert(api)}/resolve", body={"note": "x"}),
+    "alerts.dismiss": lambda api: Example(path=f"{open_alert(api)}/dismiss", body={}),
+    "alerts.resolve_all": lambda _: Example(
+        path=f"{AUDIT}/alerts/resolve-all", body={"user": "user:nobody"}
+    ),
+    "alerts.config": plain(f"{AUDIT}/alert-config"),
+    "alerts.configure": lambda _: Example(
+        path=f"{AUDIT}/alert-config", body={"repeated_errors": {"errors": 7}}
+    ),
     "projects.config": plain(f"{PROJECT}/config"),
     "projects.configure": lambda _: Example(
         path=f"{PROJECT}/config", body={"addQueryTools": False}
@@ -173,4 +208,15 @@ EXAMPLES: Mapping[str, Callable[[Api], Example]] = {
     "projects.agent_key": plain(f"{PROJECT}/agent-key"),
     "projects.regenerate_agent_key": plain(f"{PROJECT}/agent-key/regenerate"),
     "projects.revoke_agent_key": with_project_key,
+    **DATA_EXAMPLES,
+    "datasources.list": plain(DATASOURCES),
+    "datasources.add": lambda _: Example(path=DATASOURCES, body=datasource(), status=201),
+    "datasources.get": lambda api: Example(path=f"{DATASOURCES}/{new_datasource(api)}"),
+    "datasources.change": lambda api: Example(
+        path=f"{DATASOURCES}/{new_datasource(api)}", body={"rowLimit": 9}, headers=UNSEEN
+    ),
+    "datasources.remove": lambda api: Example(
+        path=f"{DATASOURCES}/{new_datasource(api)}", headers=UNSEEN
+    ),
+    "datasources.test": lambda api: Example(path=f"{DATASOURCES}/{new_datasource(api)}/test"),
 }

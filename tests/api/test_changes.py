@@ -2,6 +2,7 @@
 
 import json
 from typing import Any
+from uuid import uuid4
 
 import httpx2
 from tests.api.worlds import ROLE, Api
@@ -182,6 +183,27 @@ def test_an_agent_gains_a_role_and_loses_it_again(api: Api) -> None:
     patch(role=None)
     assert api.get("/me", by="agent")["roles"] == []
     assert api.get("/agents/w1")["epic"] == "harvest"
+
+
+def test_an_epic_has_one_orchestrator_and_an_agent_a_session_until_it_is_taken_away(
+    api: Api,
+) -> None:
+    """S3.31."""
+    epic = str(uuid4())
+    runner = {"id": str(uuid4()), "type": "ORCHESTRATOR", "epic": epic, "tmux_session": "remit:1"}
+    path = f"/agents/{runner['id']}"
+    assert api.send("POST", "/agents", body=runner).status_code == 201
+
+    second = api.send("POST", "/agents", body={**runner, "id": str(uuid4())})
+    headers = {"If-Match": api.tag(path)}
+    odd = api.send("PATCH", path, body={"tmux_session": "a\nb"}, headers=headers)
+    named = api.get(path)
+    api.send("PATCH", path, body={"tmux_session": None}, headers=headers)
+
+    assert (second.status_code, "has an orchestrator already" in second.text) == (409, True)
+    assert odd.status_code == 422
+    assert named["tmux_session"] == "remit:1"
+    assert (api.get(path)["tmux_session"], api.get(path)["epic"]) == (None, epic)
 
 
 def test_administering_grants_no_use(api: Api) -> None:

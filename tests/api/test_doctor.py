@@ -14,7 +14,7 @@ from remit.cli.remote import KEY_VARIABLE
 def test_an_administrator_of_the_installation_sees_all_of_it(api: Api) -> None:
     found = api.get("/doctor")
 
-    assert [server["name"] for server in found["servers"]] == ["tools"]
+    assert [server["name"] for server in found["servers"]] == ["tools", "data"]
     assert found["servers"][0]["tools"] == 2
     about = {finding["about"] for finding in found["findings"]}
     assert {"server tools", "database", "record", "journal", "state folder", "disk"} <= about

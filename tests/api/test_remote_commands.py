@@ -39,6 +39,40 @@ def test_who_sees_and_may_what(api: Api) -> None:
     assert ROLE in typed_json(api, "who-can", "tools/work")["roles"]
 
 
+def test_arguments_and_limits_are_told_of_a_call_that_is_not_made(api: Api) -> None:
+    asked = ("explain", "--as", f"role:{ROLE}", "tools/work", "--args")
+
+    fitting = typed_json(api, *asked, "{}")
+    assert fitting["arguments"] == {"checked": True, "valid": True, "problem": None}
+    assert fitting["allowed"]
+    assert "--args must be a JSON object" in typed(api, *asked, "[]", expect=2)
+
+
+def test_policy_tests_are_asked_of_what_is_in_force_there(api: Api, tmp_path: Path) -> None:
+    cases = tmp_path / "cases.yaml"
+    cases.write_text(
+        f"- {{as: role:{ROLE}, tool: tools/work, expect: allow}}\n"
+        f"- {{as: role:{ROLE}, tool: tools/rest, expect: deny}}\n"
+    )
+
+    told = typed_json(api, "test", str(cases))
+    assert (told["summary"]["passed"], told["failures"]) == (2, [])
+    reached = f"roles.{ROLE}.tools.tools[0]"
+    assert reached not in [one["rule"] for one in told["uncovered"]]
+    cases.write_text("- {as: role:ghost, tool: tools/work, expect: deny}\n")
+    assert "cannot be asked: the gateway knows no" in typed(api, "test", str(cases), expect=1)
+    assert "only an administrator" in typed(api, "test", str(cases), by="role key", expect=1)
+
+
+def test_tenants_are_made_and_listed(api: Api) -> None:
+    made = typed_json(api, "tenants", "create", "typed")
+
+    listed = typed_json(api, "tenants", "list")
+    assert made in listed
+    assert listed[0]["name"] == "default"
+    assert "only an administrator" in typed(api, "tenants", "list", by="role key", expect=1)
+
+
 def test_keys_are_made_rotated_and_revoked(api: Api) -> None:
     acting = ("--act-for", AGENT)
     made = typed_json(api, "keys", "create", "r/1", "--role", ROLE, "--expires", "1d", *acting)
@@ -50,6 +84,17 @@ def test_keys_are_made_rotated_and_revoked(api: Api) -> None:
     assert [key["act_for"] for key in listed] == [[AGENT], [AGENT]]
     assert typed_json(api, "keys", "revoke", "r/1")["state"] == "revoked"
     assert "no key named" in typed(api, "keys", "revoke", "r/1", expect=1)
+
+
+def test_an_auditor_is_made_and_lists_keys_but_makes_none(api: Api) -> None:
+    typed_json(api, "keys", "create", "eye", "--auditor")
+
+    (listed,) = [
+        key for key in typed_json(api, "keys", "list", by="auditor") if key["name"] == "eye"
+    ]
+    assert (listed["for"], listed["auditor"], listed["admin"]) == ("auditing", True, False)
+    refused = typed(api, "keys", "create", "more", "--admin", by="auditor", expect=1)
+    assert "an auditor reads and changes nothing" in refused
 
 
 def test_agents_and_users_are_changed(api: Api) -> None:

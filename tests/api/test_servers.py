@@ -66,3 +66,15 @@ def test_pages_hold_every_server_once(api: Api) -> None:
 
     assert names == sorted(set(names))
     assert {"p1", "p2", "p3", "tools"} <= set(names)
+
+
+def test_the_bundled_servers_are_listed_with_the_entries_that_are_them(api: Api) -> None:
+    body = {"name": "repository", "builtin": "git", "enabled": False}
+    assert api.send("POST", "/servers", body=body).status_code == 201
+
+    listed = {one["name"]: one for one in api.get("/bundled-servers")["items"]}
+
+    assert "repository" in listed["git"]["servers"]
+    assert "git_status" in listed["git"]["tools"]
+    assert listed["jira"]["servers"] == []
+    assert all(one["description"] for one in listed.values())

@@ -3,12 +3,14 @@
 import json
 import logging
 import sys
-from collections.abc import AsyncGenerator, Generator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import httpx2
 import structlog
@@ -18,17 +20,27 @@ from remit.admin.agents import check_agent
 from remit.admin.keys import make_key
 from remit.admin.secret_files import write_secret
 from remit.admin.tenants import make_tenant
-from remit.app.gateway import open_gateway
+from remit.app.gateway import Gateway, open_gateway
 from remit.app.installation import Installation
 from remit.cli.serving import bind, open_server
+from remit.data.alerts.rules import stands_for
+from remit.data.alerts.telling import OPENED, told_of
+from remit.data.datasources import Edit
+from remit.data.desk import OntologyStore
+from remit.data.ontology.questions import Question as DataQuestion
 from remit.identity.development import KEY_FILE
 from remit.identity.development_tokens import make_signing_key, sign_token
 from remit.model.agents import Agent
+from remit.model.alerts import Alert, AlertType, Places, Severity
 from remit.model.crew import Change, Mail
+from remit.model.data import EngineKind
+from remit.model.ontology import Item, ItemKind, Provenance, QuestionCategory, Source
 from remit.model.principals import DEFAULT_TENANT, AgentType
 from remit.settings import Settings
+from remit.storage.alerts import Alerts
 from remit.storage.crew import Crew
 from remit.storage.notices import Notices
+from remit.testing.shops import make_shop
 
 V1 = "/api/v1"
 
@@ -36,7 +48,13 @@ ROLE = "developer"
 AGENT = "w1"
 QUESTION = "q1"
 """A mail from the agent to the human."""
+ALERTS = "alert"
+"""What the ids of a hundred open alerts begin with, each about a caller of its own."""
 ELSEWHERE = "elsewhere"
+SHOP = "shop"
+"""The datasource of the default tenant."""
+DATA_SERVER = {"data": {"builtin": "data"}}
+"""What the declaration of a gateway with a `data` server says of it."""
 
 CALLERS = (
     "nobody",
@@ -45,7 +63,13 @@ CALLERS = (
     "service key",
     "agent",
     "user",
+    "business user",
+    "user role admin",
+    "user role data",
+    "user role developer",
+    "analyst of another tenant",
     "administrator of another tenant",
+    "auditor",
     "administrator",
 )
 
@@ -57,11 +81,13 @@ class Api:
     Attributes:
         base: The root of every path.
         credentials: Kind of caller to its credential; nobody has none.
+        ask: Puts a question about the data of the shop; returns its id.
     """
 
     folder: Path
     base: str
     credentials: Mapping[str, str | None] = field(repr=False)
+    ask: Callable[[str], str] = field(repr=False)
 
     def send(
         self,
@@ -100,7 +126,7 @@ def open_api(folder: Path, document: Mapping[str, Any]) -> Generator[Api]:
     """Serve a gateway on a socket from a thread of this process, and give it every caller."""
     config = folder / "remit.yaml"
     config.write_text(json.dumps(document))
-    settings = Settings(config=config)
+    settings = Settings(config=config, master_key="correct horse battery staple")
     # As `remit serve` does: what it logs is no part of what commands in this process print.
     structlog.configure(
         wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
@@ -108,37 +134,85 @@ def open_api(folder: Path, document: Mapping[str, Any]) -> Generator[Api]:
     )
     with (
         start_blocking_portal() as portal,
-        portal.wrap_async_context_manager(_serving(settings)) as (base, credentials),
+        portal.wrap_async_context_manager(_serving(settings)) as (base, credentials, put),
     ):
-        yield Api(folder=folder, base=base, credentials=credentials)
+
+        def ask(text: str) -> str:
+            return portal.call(put, text)
+
+        yield Api(folder=folder, base=base, credentials=credentials, ask=ask)
 
 
 @asynccontextmanager
-async def _serving(settings: Settings) -> AsyncGenerator[tuple[str, dict[str, str | None]]]:
+async def _serving(
+    settings: Settings,
+) -> AsyncGenerator[tuple[str, dict[str, str | None], Callable[[str], Awaitable[str]]]]:
     async with open_gateway(settings, author="serve", development=True, everyone=True) as gateway:
         await gateway.home.fleet.settled()
         with bind("127.0.0.1", 0) as listener:
             async with open_server(gateway, listener) as base:
                 credentials = await _credentials(gateway.installation)
+                shop = await _open_shop(gateway, settings.config.parent / SHOP)
                 await gateway.tenants.follow()
-                yield base, credentials
+                yield base, credentials, partial(_ask, gateway.tenants.data.stores.ontology, shop)
+
+
+async def _open_shop(gateway: Gateway, folder: Path) -> str:
+    """Give the default tenant a datasource; return its id."""
+    folder.mkdir()
+    edit = Edit(url=make_shop(EngineKind.SQLITE, folder), is_writable=True)
+    sources = gateway.tenants.data.datasources
+    return (await sources.add(DEFAULT_TENANT, SHOP, EngineKind.SQLITE, edit, tested=False)).id
+
+
+async def _ask(ontology: OntologyStore, datasource: str, text: str) -> str:
+    """Put a question about the data; return its id."""
+    now = datetime.now(UTC)
+    question = DataQuestion(id=str(uuid4()), text=text, category=QuestionCategory.TERMINOLOGY)
+    by = Provenance(
+        created_source=Source.INFERRED,
+        created_by="remit",
+        created=now,
+        edited_source=Source.INFERRED,
+        edited_by="remit",
+        edited=now,
+    )
+    item = Item(
+        tenant=DEFAULT_TENANT,
+        datasource=datasource,
+        kind=ItemKind.QUESTION,
+        key=question.key,
+        body=question.to_body(),
+        provenance=by,
+    )
+    await ontology.write(items=[item])
+    return question.id
 
 
 async def _credentials(installation: Installation) -> dict[str, str | None]:
     await installation.agents.add(_agent())
     crew = Crew(installation.database, Notices(installation.database))
     await crew.apply(Change(mails=(_question(),)))
+    await _open_alerts(installation)
     await make_tenant(installation.tenants, ELSEWHERE, now=datetime.now(UTC))
+    state = installation.settings.state
+    write_secret(state / KEY_FILE, make_signing_key())
     return {
         "nobody": None,
         "wrong key": "rmt_" + "a" * 12 + "_" + "b" * 43,
         "role key": await _key(installation, "caller-role", role=ROLE),
         "service key": await _key(installation, "caller-service", service=True),
         "agent": await _key(installation, "caller-agent", agent=_agent()),
-        "user": _token(installation.settings.state),
+        "user": _token(state, "ann", roles=[ROLE]),
+        "business user": _token(state, "bea", user_roles=["user"]),
+        "user role admin": _token(state, "adam", user_roles=["admin"]),
+        "user role data": _token(state, "dana", user_roles=["data"]),
+        "user role developer": _token(state, "dev", user_roles=["developer"]),
+        "analyst of another tenant": _token(state, "otto", user_roles=["data"], tenant=ELSEWHERE),
         "administrator of another tenant": await _key(
             installation, "caller-other", tenant=ELSEWHERE, admin=True
         ),
+        "auditor": await _key(installation, "caller-auditor", auditor=True),
         "administrator": await _key(installation, "admin", admin=True),
     }
 
@@ -153,6 +227,28 @@ def _question() -> Mail:
         subject="Which port?",
         body="8400 or 8401?",
         created=datetime.now(UTC),
+    )
+
+
+async def _open_alerts(installation: Installation) -> None:
+    now = datetime.now(UTC)
+    due = [
+        Alert(
+            id=f"{ALERTS}{number:03}",
+            tenant=DEFAULT_TENANT,
+            type=AlertType.LARGE_DATA_EXPORT,
+            user=f"user:u{number}",
+            about=f"x{number}",
+            severity=Severity.INFO,
+            title="500 rows were read in one answer",
+            opened=now,
+        )
+        for number in range(100)
+    ]
+    await Alerts(installation.database, Notices(installation.database)).open_alerts(
+        [(alert, told_of(alert, OPENED, f"event-{alert.id}", now)) for alert in due],
+        settled=Places(statements=0, calls=0),
+        stands_for=stands_for,
     )
 
 
@@ -176,14 +272,12 @@ async def _key(
     return made.text
 
 
-def _token(state: Path) -> str:
-    path = state / KEY_FILE
-    write_secret(path, make_signing_key())
+def _token(state: Path, subject: str, **claims: Any) -> str:
     now = datetime.now(UTC)
     return sign_token(
-        path.read_text(),
-        subject="ann",
-        claims={"roles": [ROLE], "tenant": DEFAULT_TENANT},
+        (state / KEY_FILE).read_text(),
+        subject=subject,
+        claims={"tenant": DEFAULT_TENANT, **claims},
         issued=now,
         expires=now + timedelta(hours=1),
     )

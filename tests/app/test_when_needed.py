@@ -6,9 +6,8 @@ import anyio
 import pytest
 from anyio.lowlevel import checkpoint
 
-from remit.app.doors import AppWhenNeeded
 from remit.app.tokens import TokensWhenNeeded
-from remit.doors.asgi import App, Event, Receive, Scope, Send
+from remit.app.when_needed import WhenNeeded
 from remit.identity.credentials import CredentialRefused, VerifiedToken
 from remit.model.principals import Principal, PrincipalKind
 
@@ -19,12 +18,12 @@ class OneToken:
     """Knows one token, and counts."""
 
     def __init__(self) -> None:
-        self.generation = 7
         self.looks = 0
         self.fresh = anyio.Event()
 
-    def look_for_changes(self) -> None:
+    def look_for_changes(self) -> int:
         self.looks += 1
+        return 7
 
     async def __call__(self, text: str) -> VerifiedToken:
         if text != "a.b.c":
@@ -43,18 +42,16 @@ async def test_tokens_are_verified_by_one_verifier_that_the_first_of_them_opens(
         return opened[-1]
 
     tokens = TokensWhenNeeded(open_verifier)
-    tokens.look_for_changes()
-    assert (tokens.generation, opened) == (0, [])
+    assert (tokens.look_for_changes(), opened) == (0, [])
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(tokens, "a.b.c")
         tasks.start_soon(tokens, "a.b.c")
     with pytest.raises(CredentialRefused):
         await tokens("d.e.f")
-    tokens.look_for_changes()
 
     assert len(opened) == 1
-    assert (tokens.generation, opened[0].looks) == (7, 1)
+    assert (tokens.look_for_changes(), opened[0].looks) == (7, 1)
 
 
 async def test_keys_are_kept_fresh_from_the_first_token_on() -> None:
@@ -70,30 +67,22 @@ async def test_keys_are_kept_fresh_from_the_first_token_on() -> None:
             await verifier.fresh.wait()
 
 
-async def test_an_application_is_opened_once_however_many_ask_at_first() -> None:
-    opened, answered = 0, 0
+async def test_what_is_needed_is_opened_once_however_many_ask_at_first() -> None:
+    opened: list[object] = []
 
-    def open_app() -> App:
-        nonlocal opened
-        opened += 1
+    def open_it() -> object:
+        opened.append(object())
+        return opened[-1]
 
-        async def app(_scope: Scope, _receive: Receive, _send: Send) -> None:
-            nonlocal answered
-            answered += 1
+    needed, given = WhenNeeded(open_it), list[object]()
+    assert opened == []
 
-        return app
-
-    async def receive() -> Event:
-        return {}
-
-    async def send(_event: Event) -> None:
-        return
-
-    app, scope = AppWhenNeeded(open_app), dict[str, object]()
-    assert opened == 0
+    async def ask() -> None:
+        given.append(await needed.get())
 
     async with anyio.create_task_group() as tasks:
         for _ in range(3):
-            tasks.start_soon(app, scope, receive, send)
+            tasks.start_soon(ask)
 
-    assert (opened, answered) == (1, 3)
+    assert len(opened) == 1
+    assert given == opened * 3

@@ -1,4 +1,4 @@
-"""Schemas in strict mode lose nothing, and arguments come back as they were meant."""
+"""Schemas in strict mode lose nothing, and arguments come back as they were meant (S4.15)."""
 
 import json
 from collections.abc import Iterator

@@ -8,6 +8,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 import structlog.testing
+from msgspec.structs import replace
 from tests.calls.worlds import CLERK, RESULT, World, caller, declared, story, tool
 
 from remit.calls.allowances import PAUSE, OwnAllowances, SharedAllowances
@@ -53,6 +54,11 @@ class Store:
             raise StorageUnavailable("it is away")
         return await self.counted.take(wanted)
 
+    async def used(self, wanted: Sequence[Allowance]) -> Sequence[int]:
+        if not self.available:
+            raise StorageUnavailable("it is away")
+        return await self.counted.used(wanted)
+
 
 def limited(*limits: Limit) -> World:
     """Return a world in which the clerk may call `git/status` and all of `jira` but deletes."""
@@ -88,7 +94,7 @@ async def test_a_call_beyond_its_limit_is_recorded_with_its_code() -> None:
     await world.pipeline.run(world.call(HERE, "git__status"))
 
     with pytest.raises(LimitReached) as raised:
-        await world.pipeline.run(world.call(HERE, "git__status"))
+        await world.pipeline.run(replace(world.call(HERE, "git__status"), id="call-2"))
 
     event = world.audit.events[-1]
     assert story([event]) == [("refused", "allow", "none", "LIMIT_REACHED")]
@@ -184,6 +190,9 @@ class Asked:
     async def take(self, wanted: Sequence[Allowance]) -> Shortage | None:
         raise AssertionError(wanted)
 
+    async def used(self, wanted: Sequence[Allowance]) -> Sequence[int]:
+        raise AssertionError(wanted)
+
 
 async def test_a_call_without_limits_asks_nowhere() -> None:
     world = limited(per_minute(1, tool="jira/*"))
@@ -199,6 +208,9 @@ async def test_the_wait_is_told_in_whole_seconds_that_are_enough(wait: float, to
     class Full:
         async def take(self, wanted: Sequence[Allowance]) -> Shortage | None:
             return Shortage(len(wanted) - 1, wait)
+
+        async def used(self, wanted: Sequence[Allowance]) -> Sequence[int]:
+            return [one.calls for one in wanted]
 
     world = limited(per_minute(1))
     valid = world.validate(world.authorize(world.call(HERE, "git__status")))
@@ -234,6 +246,19 @@ async def test_what_a_worker_let_through_before_counts_while_the_store_is_away()
     taken = [await shared.take([TWO]) is None for _ in range(2)]
 
     assert taken == [True, False]
+
+
+async def test_what_is_used_is_told_by_the_store_and_while_it_is_away_by_the_worker() -> None:
+    clock = Clock()
+    store = Store(clock)
+    shared, other = SharedAllowances(store, clock), SharedAllowances(store, clock)
+    await shared.take([TWO])
+    await other.take([TWO])
+
+    assert await shared.used([TWO]) == [2]
+    store.available = False
+    assert await shared.used([TWO]) == [1]
+    assert store.asked == 2  # a look is no call
 
 
 async def test_a_store_that_comes_and_goes_does_not_multiply_a_limit() -> None:

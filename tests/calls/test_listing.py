@@ -48,6 +48,15 @@ def test_an_endpoint_of_one_server_shows_that_servers_tools() -> None:
     assert world.listing.visible(HERE, "nosuch") == ()
 
 
+def test_what_a_server_offers_is_there_whoever_may_call_it() -> None:
+    world = build()
+
+    assert [str(t.id) for t in world.listing.offered("git")] == ["git/push", "git/status"]
+    assert world.listing.offered("nosuch") == ()
+    world.offer({"git": [tool("git", "merge")]})
+    assert [str(t.id) for t in world.listing.offered("git")] == ["git/merge"]
+
+
 def test_tools_are_published_under_the_names_of_their_endpoint() -> None:
     # R2, R3
     world = build()
@@ -215,6 +224,15 @@ def test_the_cost_of_a_tool_is_its_published_bytes_over_four_rounded_up() -> Non
             cost = world.listing.token_cost(offered, scope)
             assert isinstance(cost, int)
             assert 4 * (cost - 1) < size <= 4 * cost
+
+
+def test_the_cost_of_a_tool_follows_what_its_server_offers_now() -> None:
+    world = World(declared([], ["git"]), {"git": [tool("git", "t")]})
+    before, longer = tool("git", "t"), tool("git", "t", title="é" * 100)
+
+    costs = [world.listing.token_cost(each) for each in (before, longer, before, longer)]
+
+    assert costs[0] == costs[2] < costs[1] == costs[3]
 
 
 def test_what_a_caller_is_shown_it_may_call_by_that_very_name() -> None:

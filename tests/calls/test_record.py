@@ -1,6 +1,7 @@
 """What is written of a call: who, which tool, what decided, and bodies without secrets (R28)."""
 
 from datetime import timedelta
+from uuid import UUID
 
 import pytest
 from tests.calls.worlds import (
@@ -15,9 +16,11 @@ from tests.calls.worlds import (
     tool,
 )
 
-from remit.calls.record import MOST_ERROR, Recorder, utc_now
+from remit.calls.record import MOST_ERROR, Recorder
 from remit.calls.words import MOST_NAME
 from remit.errors import BadCall, CallDenied, UpstreamProtocolError, UpstreamUnavailable
+from remit.identity.clock import utc_now
+from remit.model.calls import Outcome, OutcomeKind
 from remit.model.declaration import AuditSettings
 from remit.model.roles import Role
 from remit.testing.fakes import InMemoryAudit
@@ -34,7 +37,8 @@ async def test_a_call_that_ran_has_two_events_that_make_one_row() -> None:
         ("finished", "allow", "ok", ""),
     ]
     assert invoked.call_id == finished.call_id == "call-1"
-    assert invoked.id < finished.id
+    assert invoked.id == "call-1"
+    assert str(UUID(finished.id)) == finished.id
     for event in (invoked, finished):
         assert (event.tenant, event.principal, event.role) == ("default", "key:ci", "clerk")
         assert (event.server, event.tool) == ("git", "status")
@@ -108,6 +112,47 @@ async def test_a_name_that_means_nothing_can_be_anything_and_is_kept_short() -> 
 
     kept = [event.tool for event in world.audit.events]
     assert kept == ["x" * MOST_NAME + "…", "[redacted]", "a\\ud800"]
+
+
+class Brief:
+    """A wording that says little."""
+
+    most = 70
+
+    def arguments(self, body: bytes) -> bytes:
+        return b'{"size":%d}' % len(body)
+
+    def result(self, body: bytes) -> bytes:
+        return body
+
+    def code(self, body: bytes) -> str:
+        return "wrong" if b"wrong" in body else ""
+
+
+async def test_a_server_with_a_wording_of_its_own_is_recorded_in_it_and_no_other_one() -> None:
+    # S2.46, S2.47
+    world, audit = clerks_world(), InMemoryAudit()
+    wordings = {"git": Brief()}
+    recorder = Recorder(audit, revision=lambda: 1, body_cap=lambda: 100, wording=wordings.get)
+    call = world.call(HERE, "git__status", b'{"n":1}')
+    admitted = await world.limit(world.validate(world.authorize(call)))
+    refused = CallDenied("no", tool="x", server="git", layer="deny")
+    elsewhere = CallDenied("no", tool="x", server="jira", layer="deny")
+    said = b'{"content":"it is wrong"' + b" " * 60 + b"}"
+
+    recorded = await recorder.invoked(admitted)
+    for kind in (OutcomeKind.TOOL_ERROR, OutcomeKind.OK):
+        await recorder.finished(recorded, Outcome(kind=kind, result=said))
+    await recorder.refused(call, refused)
+    await recorder.refused(call, elsewhere)
+
+    first, failed, done, denied, other = audit.events
+    assert [each.arguments for each in (first, failed, denied)] == ['{"size":7}'] * 3
+    assert (other.arguments, first.arguments_size) == ('{"n":1}', 7)
+    assert (failed.code, done.code) == ("wrong", "")
+    assert failed.result is not None
+    assert failed.result.startswith('{"truncated":true')
+    assert failed.result_size == len(said)
 
 
 async def test_arguments_that_do_not_fit_are_recorded_as_allowed_and_never_run() -> None:

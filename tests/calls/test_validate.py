@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from tests.calls.worlds import authorized, tool, world_with
 
-from remit.calls.validate import LONGEST_ERROR, MOST_ERRORS
+from remit.calls.validate import LONGEST_ERROR, MOST_ERRORS, Examined
 from remit.errors import BadCall
 from remit.model.servers import ServerConfig
+from remit.model.tools import ToolId
 
 SECRET = "hunter2-secret"
 
@@ -283,3 +284,24 @@ def test_colons_do_not_hide_how_deep_arguments_nest() -> None:
     deep = b'{"a":' * 900 + b'":"' + b"}" * 900
 
     check({}, deep)
+
+
+def test_what_a_call_would_be_told_is_said_without_one() -> None:
+    schema = about({"type": "integer"})
+    world = world_with(tool("s", "t", schema))
+    examine = world.validate.examine
+
+    assert examine(ToolId("s", "t"), b'{"a": 1}') == Examined(checked=True, problem="")
+    assert examine(ToolId("s", "t"), b'{"a": "x"}') == Examined(
+        checked=True, problem=refusal(schema, b'{"a": "x"}')
+    )
+    assert examine(ToolId("s", "other"), b"{}") is None
+
+
+def test_by_a_schema_that_cannot_be_used_only_an_object_is_asked_for() -> None:
+    examine = world_with(tool("s", "t", {"type": "no such type"})).validate.examine
+
+    assert examine(ToolId("s", "t"), b"{}") == Examined(checked=False, problem="")
+    assert examine(ToolId("s", "t"), b"1") == Examined(
+        checked=False, problem="arguments must be a JSON object"
+    )

@@ -56,6 +56,8 @@ def test_everything_is_exported_as_lines_of_json_page_by_page(config: Path) -> N
     assert [line["id"] for line in lines] == [event.call_id for event in reversed(events)]
     assert lines[0]["tool"] == "git_status"
     assert len(remit(config, "export", "--limit", str(PAGE + 1)).splitlines()) == PAGE + 1
+    assert [json.loads(line) for line in remit(config, "export", "--json").splitlines()] == lines
+    remit(config, "export", "--json", "--format", "csv", status=2)
 
 
 def test_what_is_exported_can_be_chosen_as_in_a_search(config: Path) -> None:
@@ -63,7 +65,8 @@ def test_what_is_exported_can_be_chosen_as_in_a_search(config: Path) -> None:
     record(
         config,
         sample_event(1, tool="git_push", decision="deny", role="a,b"),
-        sample_event(2, tool="git_push", time=late),
+        # the id of an event tells its time, as UUIDv7 does
+        sample_event(int(late.timestamp() * 1000), call_id="call-2", tool="git_push", time=late),
         sample_event(3, principal="key:other"),
     )
 
@@ -78,7 +81,7 @@ def test_what_is_exported_can_be_chosen_as_in_a_search(config: Path) -> None:
 
 
 def test_csv_has_a_header_and_no_cell_that_a_spreadsheet_would_run(config: Path) -> None:
-    formulas = ["=cmd|'/c calc'!A0", "+1", "-1", "@x", "\tx"]
+    formulas = ["=cmd|'/c calc'!A0", "+1", "-1", "@x", "\tx", "\n=1", "\uff1d1"]
     error = 'a "b", c\nd'
     record(config, *(sample_event(n, tool=text, error=error) for n, text in enumerate(formulas)))
 

@@ -58,16 +58,27 @@ def test_an_agent_and_its_key_are_the_same_caller(config: Path) -> None:
         assert remit(config, "explain", "--as", subject, "tools/work").exit_code == 0
 
 
+def test_an_agent_that_was_at_no_work_loses_none_when_its_program_ends(config: Path) -> None:
+    remit(config, "agents", "create", "w1", "--type", "WORKER")
+
+    assert "was at no work" in remit(config, "agents", "crashed", "w1").stdout
+    told = json.loads(remit(config, "agents", "crashed", "w1", "--json").stdout)
+    assert told == {"id": "w1", "task": None}
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "said"),
     [
+        ("inbox --json list", 2, "stand behind 'list'"),
         ("keys create k", 2, "say what the key is for"),
         ("keys create k --role worker --admin", 2, "only a role and a user role"),
+        ("keys create k --admin --auditor", 2, "--agent ID, --admin or --auditor"),
         ("keys create k --role worker --query q", 2, "add --service"),
         ("keys create k --agent w9", 2, "there is no agent 'w9'"),
         ("keys create k --role worker --act-for w9", 2, "agents: none; `remit agents create`"),
         ("keys create k --act-for w9", 2, "--act-for goes beside it"),
         ("keys create k --role boss", 2, "no role 'boss' is declared; declared roles: worker"),
+        ("keys create k --role developer", 2, "is a user role (--user-role)"),
         ("agents create w1 --type WORKER --role boss", 2, "declared roles: worker"),
         ("keys create k --user-role boss", 2, "a user role is one of"),
         ("keys rotate k", 2, "no key named 'k' is in use"),
@@ -98,6 +109,21 @@ def test_a_disabled_user_can_do_nothing(config: Path) -> None:
     assert (done.exit_code, "`remit users enable ann`" in done.stdout) == (1, True)
 
 
+def test_an_agent_says_where_it_runs_and_its_epic_has_one_orchestrator(config: Path) -> None:
+    """S3.31."""
+    create = ("agents", "create", "o1", "--type", "ORCHESTRATOR", "--epic", "e1")
+    made = json.loads(remit(config, *create, "--tmux-session", "remit:1", "--json").stdout)
+    remit(config, "agents", "change", "o1", "--role", "worker")
+    (listed,) = json.loads(remit(config, "agents", "list", "--json").stdout)
+    remit(config, "agents", "change", "o1", "--tmux-session", "")
+    (cleared,) = json.loads(remit(config, "agents", "list", "--json").stdout)
+    second = remit(config, "agents", "create", "o2", *create[3:])
+
+    assert made["tmux_session"] == listed["tmux_session"] == "remit:1"
+    assert (cleared["tmux_session"], cleared["epic"]) == (None, "e1")
+    assert (second.exit_code, "has an orchestrator already, 'o1'" in second.stderr) == (1, True)
+
+
 def test_a_list_of_keys_says_what_each_is_for(config: Path) -> None:
     remit(config, "agents", "create", "w1", "--type", "WORKER")
     for name, purpose in {
@@ -106,6 +132,7 @@ def test_a_list_of_keys_says_what_each_is_for(config: Path) -> None:
         "w1-key": "--agent w1",
         "boss": "--role worker --act-for w1",
         "root": "--admin",
+        "eye": "--auditor",
     }.items():
         remit(config, "keys", "create", name, *purpose.split(" "))
     remit(config, "keys", "rotate", "w1-key", "--overlap", "60")
@@ -118,6 +145,7 @@ def test_a_list_of_keys_says_what_each_is_for(config: Path) -> None:
         "agent w1",
         "role worker, acting for w1",
         "administration",
+        "auditing",
         "ending",
     ):
         assert words in shown

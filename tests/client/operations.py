@@ -3,24 +3,33 @@
 A new operation of the OpenAPI document without a line here fails `test_operations.py`.
 """
 
+import sqlite3
 from collections.abc import Callable, Mapping
+from contextlib import closing
+from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 from uuid import uuid4
 
 from tests.api.worlds import AGENT, QUESTION, ROLE
+from tests.client.data_operations import DATA_EXAMPLES
 
 from remit.client import (
     Client,
     Operation,
     agents,
+    alerts,
     audit,
     authority,
+    crew,
+    datasources,
     declaration,
     doctor,
     grants,
     inbox,
     keys,
     me,
+    overview,
     projects,
     revisions,
     roles,
@@ -34,6 +43,15 @@ PROJECT = "default"
 
 def fresh(prefix: str = "x") -> str:
     return f"{prefix}{uuid4().hex[:8]}"
+
+
+def open_alert(client: Client) -> str:
+    listed = client.ask(alerts.list_newest(PROJECT, status="open", limit=1))
+    return listed.data.items[0].id
+
+
+def newest_row(client: Client) -> str:
+    return client.ask(audit.search(limit=1)).items[0].id
 
 
 def entry() -> dict[str, object]:
@@ -77,6 +95,19 @@ def the_same(client: Client) -> Operation[Any]:
     return declaration.apply(client.ask(declaration.get()), if_match="*")
 
 
+def source_file() -> str:
+    """Return the path of a new database of SQLite."""
+    path = Path(mkdtemp(prefix="remit-source-")) / "source.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE t (n INTEGER)")
+    return str(path)
+
+
+def new_source(client: Client) -> str:
+    made = datasources.add(PROJECT, fresh("d"), engine="sqlite", url=source_file())
+    return client.ask(made).name
+
+
 def with_project_key(client: Client) -> Operation[Any]:
     client.ask(projects.regenerate_agent_key(PROJECT))
     return projects.revoke_agent_key(PROJECT)
@@ -90,6 +121,8 @@ EXAMPLES: Mapping[str, Callable[[Client], Operation[Any]]] = {
     "tenants.get": lambda _: tenants.get("default"),
     "servers.list": lambda _: servers.list_all(),
     "servers.get": lambda _: servers.get("tools"),
+    "servers.bundled": lambda _: servers.bundled(),
+    "servers.tools": lambda _: servers.tools("tools"),
     "servers.create": lambda _: servers.create(fresh("s"), entry()),
     "servers.replace": lambda c: servers.replace(new_server(c), entry(), if_match=tag(c)),
     "servers.change": lambda c: servers.change(
@@ -114,6 +147,7 @@ EXAMPLES: Mapping[str, Callable[[Client], Operation[Any]]] = {
     "grants.replace": lambda c: grants.replace(new_grant(c), grant(), if_match=tag(c)),
     "grants.remove": lambda c: grants.remove(new_grant(c), if_match=tag(c)),
     "inbox.list": lambda _: inbox.list_newest(every=True),
+    "inbox.thread": lambda _: inbox.thread(QUESTION),
     "inbox.read": lambda _: inbox.read(QUESTION),
     "inbox.reply": lambda _: inbox.reply(QUESTION, "8401."),
     "users.list": lambda _: users.list_all(),
@@ -125,6 +159,8 @@ EXAMPLES: Mapping[str, Callable[[Client], Operation[Any]]] = {
     "keys.create": lambda _: keys.create(fresh("k"), role=ROLE),
     "keys.rotate": lambda c: keys.rotate(new_key(c), overlap=5),
     "keys.revoke": lambda c: keys.revoke(new_key(c)),
+    "crew.list": lambda _: crew.list_all(),
+    "crew.get": lambda _: crew.get(AGENT),
     "agents.list": lambda _: agents.list_all(),
     "agents.get": lambda _: agents.get(AGENT),
     "agents.create": lambda _: agents.create(fresh("a"), type="WORKER"),
@@ -133,19 +169,42 @@ EXAMPLES: Mapping[str, Callable[[Client], Operation[Any]]] = {
     "revisions.get": lambda _: revisions.get(1),
     "revisions.diff": lambda _: revisions.diff(1),
     "revisions.rollback": lambda _: revisions.rollback(1, dry_run=True),
+    "datasources.list": lambda _: datasources.list_all(PROJECT),
+    "datasources.get": lambda c: datasources.get(PROJECT, new_source(c)),
+    "datasources.add": lambda _: datasources.add(
+        PROJECT, fresh("d"), engine="sqlite", url=source_file(), settings={"rowLimit": 7}
+    ),
+    "datasources.change": lambda c: datasources.change(
+        PROJECT, new_source(c), {"tables": ["t"], "isDefault": False}, if_match="*"
+    ),
+    "datasources.remove": lambda c: datasources.remove(PROJECT, new_source(c), if_match="*"),
+    "datasources.test": lambda c: datasources.test(PROJECT, new_source(c)),
     "declaration.export": lambda _: declaration.get(),
     "declaration.apply": the_same,
     "explain": lambda _: authority.explain(f"role:{ROLE}", "tools/work"),
     "who_can": lambda _: authority.who_can("tools/work"),
+    "authority.matrix": lambda _: authority.matrix(),
+    "authority.export": lambda _: authority.export(),
     "tools.list": lambda _: authority.tools(f"role:{ROLE}"),
     "audit.search": lambda _: audit.search(),
+    "audit.get": lambda client: audit.get(newest_row(client)),
     "audit.decisions": lambda _: audit.decisions(),
     "audit.verify": lambda _: audit.verify(),
     "audit.export": lambda _: audit.export(),
+    "overview.get": lambda _: overview.get(minutes=5),
     "doctor.examine": lambda _: doctor.examine(),
+    "alerts.list": lambda _: alerts.list_newest(PROJECT),
+    "alerts.resolve": lambda client: alerts.resolve(PROJECT, open_alert(client), note="x"),
+    "alerts.dismiss": lambda client: alerts.dismiss(PROJECT, open_alert(client)),
+    "alerts.resolve_all": lambda _: alerts.resolve_all(PROJECT, user="user:nobody"),
+    "alerts.config": lambda _: alerts.config(PROJECT),
+    "alerts.configure": lambda _: alerts.configure(
+        PROJECT, {"repeated_errors": {"errors": 7}}, if_match="*"
+    ),
     "projects.config": lambda _: projects.config(PROJECT),
     "projects.configure": lambda _: projects.configure(PROJECT, {"addQueryTools": False}),
     "projects.agent_key": lambda _: projects.agent_key(PROJECT),
     "projects.regenerate_agent_key": lambda _: projects.regenerate_agent_key(PROJECT),
     "projects.revoke_agent_key": with_project_key,
+    **DATA_EXAMPLES,
 }

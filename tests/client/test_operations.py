@@ -7,7 +7,9 @@ from typing import Any, cast, get_args, get_origin
 
 import msgspec
 import pytest
-from tests.api.worlds import DOCUMENT, ELSEWHERE, ROLE, Api, open_api
+from tests.api.data_operations import change, question, suggested
+from tests.api.worlds import DATA_SERVER, DOCUMENT, ELSEWHERE, ROLE, Api, open_api
+from tests.client.data_operations import PROVIDED
 from tests.client.either import Either, open_either
 from tests.client.operations import EXAMPLES, fresh
 
@@ -25,7 +27,10 @@ NOT_SENT = {"tenant", "reveal"}
 def api(tmp_path_factory: pytest.TempPathFactory) -> Generator[Api]:
     folder = tmp_path_factory.mktemp("api")
     entry = fixture_entry(["work", "rest"], folder / "ran", session="shared")
-    with open_api(folder, DOCUMENT | {"mcp_servers": {"tools": entry}}) as api:
+    with open_api(folder, DOCUMENT | {"mcp_servers": {"tools": entry, **DATA_SERVER}}) as api:
+        PROVIDED["suggestion"] = lambda: suggested(api)
+        PROVIDED["question"] = lambda: question(api)
+        PROVIDED["change"] = lambda: change(api)
         yield api
 
 
@@ -82,6 +87,8 @@ def test_the_fields_of_every_struct_are_those_of_its_schema(document: Json, clie
         operation = EXAMPLES[name](client)
         (status,) = (status for status in told["responses"] if status.startswith("2"))
         schema = told["responses"][status]["content"].get("application/json", {}).get("schema")
+        if schema is not None and operation.is_wrapped:
+            schema = resolved(schema, document)["properties"]["data"]
         if schema is not None and operation.answer is not str:
             compare(operation.answer, schema, document, name, seen)
 
@@ -98,10 +105,18 @@ def test_bodies_have_the_members_of_their_schemas(document: Json, client: Client
         assert set(body) == set(schemas[reference.rpartition("/")[2]]["properties"])
 
 
+def resolved(schema: Json, document: Json) -> Json:
+    """Return what *schema* refers to, or itself."""
+    if "$ref" not in schema:
+        return schema
+    return document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+
+
 def compare(kind: Any, schema: Json, document: Json, where: str, seen: set[str]) -> None:
     """Check that values of *schema* are read as *kind*, field by field."""
-    if "$ref" in schema:
-        schema = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+    if kind is Any:
+        return
+    schema = resolved(schema, document)
     origin, inner = get_origin(kind), get_args(kind)
     if "anyOf" in schema:
         kinds = [one for one in schema["anyOf"] if one.get("type") != "null"]

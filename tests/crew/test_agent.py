@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from remit.model.crew import Change
-from remit.testing.crew_gateway import CrewFolk
+from remit.testing.crew_gateway import CrewFolk, CrewGateway, open_folk
 
 Name = Callable[[str], str]
 
@@ -56,6 +56,36 @@ async def test_an_agent_sees_who_it_is(folk: CrewFolk, name: Name) -> None:
     assert (first["currentEpicId"], first["currentTaskId"]) == ("e7", None)
     assert first["lastActiveAt"] is None
     assert second["lastActiveAt"] >= first["createdAt"]  # the call before this one (S3.11)
+
+
+async def test_who_is_registered_is_told_of_and_says_where_it_runs(
+    crew_gateway: CrewGateway, name: Name
+) -> None:
+    """S3.17, S3.30, S3.31: whether a command or the API registers it."""
+    by_command, by_api = name("w1"), name("w2")
+    session = ("--tmux-session", "remit:1")
+    async with open_folk(crew_gateway) as folk:
+        running = folk.gateway.running
+        running.remit("agents", "create", by_command, "--type", "WORKER", *session)
+        reply = await folk.http.post(
+            f"{running.base}/api/v1/agents",
+            json={"id": by_api, "type": "WORKER", "epic": "e7", "tmux_session": "remit:2"},
+            headers={"Authorization": f"Bearer {running.admin_key}"},
+        )
+        assert (reply.status_code, reply.json()["tmux_session"]) == (201, "remit:2")
+        w3 = await folk.worker(name("w3"))
+        running.remit("agents", "change", w3.id, *session)
+        events = await folk.crew.events(after=0, limit=10_000)
+        told = [dict(event.payload) for _, event in events if event.topic == "agent.created"]
+        status = await w3.does("agent__get_status")
+        found = [await folk.crew.find_member("default", each) for each in (by_command, by_api)]
+
+    assert [each for each in told if each["agentId"] in (by_command, by_api)] == [
+        {"agentId": by_command, "type": "WORKER", "epicId": None},
+        {"agentId": by_api, "type": "WORKER", "epicId": "e7"},
+    ]
+    assert [each.tmux_session for each in found if each] == ["remit:1", "remit:2"]
+    assert status["tmuxSessionName"] == "remit:1"
 
 
 async def test_sending_mail_is_activity(folk: CrewFolk, name: Name) -> None:
@@ -112,7 +142,7 @@ async def test_an_agent_without_task_or_epic_is_told_so(folk: CrewFolk, name: Na
 
 async def test_an_epic_or_task_that_is_gone_is_not_found(folk: CrewFolk, name: Name) -> None:
     """S3.18, S3.19."""
-    o1 = await folk.orchestrator(name("o1"), epic="gone")
+    o1 = await folk.orchestrator(name("o1"), epic=name("gone"))
     w1 = await folk.worker(name("w1"))
     member = await folk.crew.find_member("default", w1.id)
     assert member is not None

@@ -4,7 +4,8 @@ import json
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from itertools import count
 
 import anyio
 import anyio.lowlevel
@@ -12,7 +13,14 @@ import pytest
 import structlog.testing
 
 from remit.crew.escalation import CRITICAL_TOOLS, MARK, Escalation
-from remit.errors import StorageUnavailable, UpstreamError, UpstreamTimeout, UpstreamUnavailable
+from remit.crew.human import HumanInbox
+from remit.errors import (
+    StorageUnavailable,
+    UpstreamError,
+    UpstreamProtocolError,
+    UpstreamTimeout,
+    UpstreamUnavailable,
+)
 from remit.model.agents import Agent
 from remit.model.calls import AuthorizedCall, Call, Permit
 from remit.model.contents import Kind
@@ -149,6 +157,27 @@ async def test_the_superior_that_there_is_hears_of_an_ordinary_failure(
     assert sum(map(len, found)) == 1
 
 
+@pytest.mark.parametrize("there", [(), (BOSS,)])
+async def test_an_answer_to_the_mail_goes_to_the_agent_whose_call_failed(
+    there: tuple[Agent, ...],
+) -> None:
+    """The mail is the gateway's own, and says of which agent it is (R25)."""
+    store = InMemoryCrew(WORKER, *there)
+
+    await told(store, call_of(WORKER.principal))
+
+    (mail,) = await inbox(store, there[0].id if there else "")
+    assert (mail.sender, mail.from_agent, mail.from_type) == ("remit", "w1", AgentType.WORKER)
+    if not there:
+        human = HumanInbox(store=store, clock=lambda: NOON, new_id=lambda: "answer")
+        await human.reply("default", mail.id, "Push again.", author="key:boss")
+        (answer,) = await inbox(store, "w1")
+        assert (answer.sender, answer.body) == ("key:boss", "Push again.")
+        assert [each.id for each in await human.thread("default", mail.id)] == sorted(
+            ["answer", mail.id]
+        )
+
+
 async def test_an_agent_that_is_not_registered_any_more_is_the_humans_business() -> None:
     store = InMemoryCrew()
 
@@ -238,6 +267,58 @@ async def test_the_agent_that_is_acted_for_is_whose_superior_hears() -> None:
     assert mail.body.startswith("Agent w1 (WORKER), for which agent:boss acted, called")
 
 
+async def test_of_a_server_that_is_away_each_superior_hears_once() -> None:
+    """R25: not once a call; what comes after five quiet minutes is another outage."""
+    store = InMemoryCrew(WORKER, replace(WORKER, id="w2"), CHIEF, BOSS)
+    clock = [NOON]
+    escalation = Escalation(store, now=lambda: clock[0], pause=0.0)
+    numbers = count(1)
+
+    def fail(agent: Agent, tool: ToolId = PUSH) -> None:
+        one = call_of(agent.principal, tool, number=next(numbers))
+        escalation.failed(undeclared, one, GONE)
+
+    with structlog.testing.capture_logs() as lines:
+        async with escalation.running():
+            for minutes in (0, 4, 8):
+                clock[0] = NOON + timedelta(minutes=minutes)
+                fail(WORKER)
+                fail(replace(WORKER, id="w2"), ToolId("git", "git_log"))
+            fail(CHIEF)
+            fail(WORKER, ToolId("wiki", "read"))
+            clock[0] += timedelta(minutes=5, seconds=1)
+            fail(WORKER)
+
+    mails = await inbox(store, "chief")
+    assert [mail.id for mail in mails] == ["call-9", "call-8", "call-1"]
+    assert mails[-1].body.endswith("more that does not reach git is not mailed, but on record")
+    assert [mail.id for mail in await inbox(store, "boss")] == ["call-7"]
+    known = [line["call_id"] for line in lines if line["event"] == "failure was told of before"]
+    assert known == [f"call-{number}" for number in range(2, 7)]
+
+
+@pytest.mark.parametrize(
+    ("failure", "is_critical"),
+    [
+        (GONE, True),
+        (UpstreamUnavailable("broke the connection", sent=True), False),
+        (UpstreamTimeout("no answer", sent=True), False),
+        (UpstreamProtocolError("it broke", rpc_error=b"{}"), False),
+    ],
+)
+async def test_what_is_critical_or_may_have_run_or_was_answered_is_told_each_time(
+    failure: UpstreamError, *, is_critical: bool
+) -> None:
+    """S3.26: always."""
+    store = InMemoryCrew(WORKER, CHIEF)
+    config = ServerConfig(name="git", tools={"git_push": ToolSettings(critical=is_critical)})
+    calls = [call_of(WORKER.principal, number=number) for number in (1, 2)]
+
+    await told(store, *calls, failure=failure, config=config)
+
+    assert len(await inbox(store, "" if is_critical else "chief")) == 2
+
+
 @pytest.mark.parametrize(
     "call",
     [
@@ -300,7 +381,8 @@ async def test_whoever_fails_does_not_wait_and_no_more_than_so_many_wait(
 
     with structlog.testing.capture_logs() as lines:
         for number in range(3):
-            escalation.failed(undeclared, call_of(WORKER.principal, number=number), GONE)
+            late = UpstreamTimeout("no answer", sent=True)
+            escalation.failed(undeclared, call_of(WORKER.principal, number=number), late)
         async with escalation.running():
             pass
 

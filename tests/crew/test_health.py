@@ -155,12 +155,57 @@ async def test_the_task_of_a_worker_that_fell_silent_is_somebody_elses(ward: War
 
 
 @pytest.mark.parametrize("state", [TaskState.REVIEW, TaskState.BLOCKED])
-async def test_a_worker_that_waits_for_others_may_be_silent(ward: Ward, state: TaskState) -> None:
+async def test_of_a_silent_worker_whose_task_waits_its_orchestrator_hears_once(
+    ward: Ward, state: TaskState
+) -> None:
+    """S3.38: unhealthy; what is done is not thrown away, and what blocks it blocks others, too."""
     await ward.give("w1", state)
+    await ward.after(7, "o1", "s1")
+    assert await ward.mail("o1") == []
 
+    await ward.after(1, "o1", "s1")
     await ward.after(60, "o1", "s1")
 
-    assert ((await ward.task()).state, (await ward.task()).attempts) == (state, 0)
+    task, worker = await ward.task(), await ward.member("w1")
+    assert (task.state, task.attempts, task.assigned) == (state, 0, "w1")
+    assert (worker.state, worker.task) == (AgentState.FAILED, "t1")
+    (mail,) = await ward.mail("o1")
+    assert (mail.sender, mail.subject) == ("remit", "WORKER w1 is unhealthy")
+    assert f"Its task t1 (Cart) stays {state.value}." in mail.body
+    assert await ward.topics() == ["agent.state.changed", "mail.sent"]
+
+    await ward.after(1, "w1", "o1", "s1")
+    assert (await ward.member("w1")).state is AgentState.WAITING
+
+
+async def test_a_reviewed_task_whose_worker_is_gone_is_somebody_elses(ward: Ward) -> None:
+    await ward.give("w1", TaskState.REVIEW)
+    await ward.after(8, "o1", "s1")
+    await ward.give("w1")  # changes are requested
+
+    await ward.after(8, "o1", "s1")
+
+    task = await ward.task()
+    assert (task.state, task.attempts, task.assigned) == (TaskState.PENDING, 1, "")
+
+
+@pytest.mark.parametrize(("gone", "hears"), [("", "o1"), ("o1", "s1"), ("o1 s1", "")])
+async def test_somebody_hears_of_a_crash_while_a_task_waits(
+    ward: Ward, gone: str, hears: str
+) -> None:
+    """R25's order: its orchestrator, a supervisor, the human."""
+    for each in gone.split():
+        member = await ward.member(each)
+        away = replace(member, epic="", state=AgentState.FAILED)
+        await ward.store.apply(Change(members=(away,)))
+    await ward.give("w1", TaskState.BLOCKED)
+
+    assert await ward.health.crashed("default", "w1") == ""
+    assert await ward.health.crashed("default", "w1") == ""
+
+    assert (await ward.task()).state is TaskState.BLOCKED
+    (mail,) = await ward.mail(hears)
+    assert "is unhealthy: its program has ended. Its task t1" in mail.body
 
 
 async def test_a_worker_that_was_idle_for_long_has_its_time_once_it_is_given_a_task(

@@ -38,11 +38,14 @@ async def test_the_human_reads_and_answers_what_an_agent_asks(
     mine = next(mail for mail in listed if mail["id"] == mail_id)
     assert (mine["sender"], mine["read"], mine["to_agent"]) == (f"agent:{worker.id}", None, None)
     assert mail_id in inbox(gateway, reach, "list")
+    # product.md: `remit inbox`
+    assert json.loads(inbox(gateway, reach, "--json")) == listed
 
     shown = inbox(gateway, reach, "read", mail_id)
     assert "8400?" in shown
     assert mail_id not in inbox(gateway, reach, "list")
     assert mail_id in inbox(gateway, reach, "list", "--all")
+    assert mail_id in inbox(gateway, reach, "--all")
 
     said = inbox(gateway, reach, "reply", mail_id, "Take 8401.")
     assert f"sent to agent {worker.id!r}" in said

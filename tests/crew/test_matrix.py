@@ -30,6 +30,7 @@ def _rows() -> Rows:
 
 
 async def test_each_type_is_shown_exactly_its_tools(folk: CrewFolk, name: Name) -> None:
+    """S3.7, S3.40, R7: SUPERVISOR is the top, and ORCHESTRATOR has no tool of a supervisor."""
     for agent_type, rows in _rows().items():
         agent = await folk.agent(name(agent_type.value), agent_type)
 
@@ -57,6 +58,7 @@ def _alike(answer: dict[str, Any], tool: str) -> str:
 
 
 async def test_with_aliases_of_either_door_a_type_can_no_more(folk: CrewFolk, name: Name) -> None:
+    """S3.4, R2."""
     worker = await folk.worker(name("w1"))
 
     for tool in ("mcp__task__create", "mcp_task_create", "task/create", "task__create"):

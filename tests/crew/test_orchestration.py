@@ -1,10 +1,12 @@
 """What SUPERVISORs do about orchestrators and other agents (R34, S3.37, S3.38)."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import anyio
 
+from remit.model.crew import Change
 from remit.testing.crew_gateway import CrewCaller, CrewFolk
 
 Name = Callable[[str], str]
@@ -75,6 +77,9 @@ async def test_recovery_begins_an_epics_work_anew(folk: CrewFolk, name: Name) ->
         await mover.does("task__update_status", state=state, taskId=done)
     lost = await _task(boss, epic, w2)
     await w2.does("task__update_status", state="IN_PROGRESS")
+    tired = await folk.crew.find_task("default", lost)
+    assert tired is not None
+    await folk.crew.apply(Change(tasks=(replace(tired, attempts=3),)))
     waiting = await _task(boss, epic)
 
     recovered = await boss.does("orchestrator__recover", agentId=o1.id)
@@ -86,7 +91,7 @@ async def test_recovery_begins_an_epics_work_anew(folk: CrewFolk, name: Name) ->
         lost: "PENDING",
         waiting: "PENDING",
     }
-    assert tasks[lost]["assignedAgentId"] is None
+    assert (tasks[lost]["assignedAgentId"], tasks[lost]["attempts"]) == (None, 0)  # S3.38
     assert (await w2.does("agent__get_status"))["currentTaskId"] is None
     mails = await folk.crew.inbox("default", "", include_read=False, limit=100)
     assert [mail.from_agent for mail in mails if o1.id in mail.subject] == [boss.id]

@@ -1,12 +1,14 @@
 """The task tools: their states, whose they are, and who may have which (S3.33, S3.35, S3.37)."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import anyio
 import pytest
 
-from remit.model.crew import TASK_MOVES, TaskState
+from remit.crew.listing import MOST_TASKS
+from remit.model.crew import TASK_MOVES, Change, Comment, Task, TaskState
 from remit.testing.crew_gateway import CrewCaller, CrewFolk
 
 Name = Callable[[str], str]
@@ -59,13 +61,72 @@ async def test_a_task_is_made_assigned_worked_on_and_listed(folk: CrewFolk, name
         "https://forge.test/1",
     )
     assert one["assignedAgentId"] == w1.id
-    assert [(c["id"], c["author"], c["body"]) for c in one["comments"]] == [
+    assert [(c["id"], c["author"], c["body"]) for c in one.pop("comments")] == [
         (said["commentId"], f"agent:{w1.id}", "Half way")
     ]
-    del one["comments"]
-    assert every == {"count": 1, "tasks": [one]}
+    assert one.pop("commentCount") == 1
+    assert every == {"count": 1, "tasks": [one], "next": None}
     assert (await o1.does("task__list", state="PENDING"))["tasks"] == []
     assert (await boss.does("task__list", epicId=epic))["count"] == 1
+
+
+async def test_a_long_list_of_tasks_ends_and_goes_on(folk: CrewFolk, name: Name) -> None:
+    """Whoever may make tasks must not fill a gateway's memory with the answer to a list."""
+    boss = await folk.supervisor(name("s1"))
+    epic, other = await _epic(boss), await _epic(boss)
+    o1 = await folk.orchestrator(name("o1"), epic=epic)
+    ids = [name(f"t{number:04}") for number in range(MOST_TASKS + 1)]
+    now = datetime.now(UTC)
+    await folk.crew.apply(Change(tasks=tuple(_in_review(each, epic, now) for each in ids)))
+    foreign = await _task(boss, other)
+
+    for tool in ("task__list", "epic__list_tasks", "epic__get_review_queue"):
+        first = await o1.does(tool)
+        rest = await o1.does(tool, after=first["next"])
+
+        assert (first["count"], first["next"]) == (MOST_TASKS, ids[-2])
+        assert [task["id"] for task in rest["tasks"]] == ids[-1:]
+        assert rest["next"] is None
+        for wrong in ("none", foreign):
+            assert await o1.fails(tool, after=wrong) == "INVALID_INPUT"
+
+
+async def test_of_many_comments_the_last_are_told_and_all_are_counted(
+    folk: CrewFolk, name: Name
+) -> None:
+    boss = await folk.supervisor(name("s1"))
+    task, now = await _task(boss, await _epic(boss)), datetime.now(UTC)
+    said = [
+        Comment(
+            id=name(f"c{number:02}"),
+            tenant="default",
+            task=task,
+            author="agent:w1",
+            body="\u20ac" * 65_000,
+            created=now,
+        )
+        for number in range(18)
+    ]
+    await folk.crew.apply(Change(comments=tuple(said)))
+
+    told = await boss.does("task__get", taskId=task)
+
+    assert told["commentCount"] == 18
+    assert [each["id"] for each in told["comments"]] == [each.id for each in said[2:]]
+
+
+def _in_review(task_id: str, epic: str, now: datetime) -> Task:
+    return Task(
+        id=task_id,
+        tenant="default",
+        epic=epic,
+        title="Cart",
+        description="d",
+        state=TaskState.REVIEW,
+        submitted=now,
+        created=now,
+        updated=now,
+    )
 
 
 @pytest.mark.parametrize("start", TO)

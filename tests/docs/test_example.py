@@ -16,7 +16,6 @@ def test_the_example_has_the_nine_roles_that_ship() -> None:
 
     assert loaded.declaration.roles == default_roles()
     assert list(loaded.declaration.servers) == ["git", "github", "jira"]
-    assert loaded.left_out == {}
     assert loaded.warnings == ()
 
 

@@ -15,6 +15,8 @@ from remit.calls import tracing
 PAGE = (REPOSITORY / "docs" / "observability.md").read_text()
 METRIC = re.compile(r"(?m)^\| `(\w+)` \| (counter|gauge|histogram) \|([^|]*)\|")
 CODE = re.compile(r"`([^`]+)`")
+METRIC_IN = re.compile(r"\bremit_\w+")
+GROUPED = re.compile(r"by \(([^)]+)\)")
 PARTS = ("_bucket", "_sum", "_count")
 
 
@@ -32,6 +34,23 @@ def test_the_page_has_every_metric_with_its_kind_and_labels() -> None:
 
     assert documented() == declared
     assert set(declared) == {measure.name for measure in measures.ALL}
+
+
+def test_what_is_worth_an_alert_is_asked_of_metrics_that_there_are() -> None:
+    # S0.21: usage is measured, and what is unusual in it raises an alert
+    table = PAGE.partition("What is worth an alert:")[2].partition("###")[0]
+    expressions = [row.split("`")[1] for row in table.splitlines() if "`" in row]
+    known = documented()
+
+    assert {"remit_calls_total", "remit_denials_total"} <= set(
+        METRIC_IN.findall("".join(expressions))
+    )
+    for expression in expressions:
+        asked = METRIC_IN.findall(expression)
+        by = [name for names in GROUPED.findall(expression) for name in names.split(", ")]
+        labels = {*by, *re.findall(r'(\w+)=~?"', expression)}
+        assert asked
+        assert all(labels <= known[name][1] for name in asked)
 
 
 def test_a_gateway_that_was_used_tells_of_every_metric_of_the_page(tmp_path: Path) -> None:
@@ -69,7 +88,7 @@ def test_the_page_on_the_doctor_has_every_finding_with_its_grade() -> None:
         REPOSITORY / "src/remit/cli/doctor.py",
     ]
     text = "\n".join(path.read_text() for path in sources)
-    areas = "declaration|server|database|record|journal|state|disk|port"
+    areas = "declaration|server|datasource|database|record|journal|state|disk|port"
     named = set(re.findall(rf'"((?:{areas})-[a-z]+)"', text))
 
     documented = dict(FINDING.findall(DOCTOR))

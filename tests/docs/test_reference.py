@@ -97,7 +97,8 @@ def test_what_does_not_act_yet_is_listed_exactly() -> None:
 
 
 def defaults() -> Iterator[tuple[str, str, str]]:
-    for title in ("mcp_servers.NAME", "roles.NAME", "audit", "server"):
+    alerts = [title for title in SECTIONS if title.startswith("alerts")]
+    for title in ("mcp_servers.NAME", "roles.NAME", "audit", "server", *alerts):
         for key, _, default, *_ in SECTIONS[title]:
             for value in CODE.findall(default):
                 yield title, key.strip("`"), value

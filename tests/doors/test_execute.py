@@ -24,6 +24,7 @@ ISO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 
 
 async def test_a_success_has_data_and_an_iso_time(door: Door, crew_world: World) -> None:
+    """S3.2."""
     answering(
         crew_world,
         "mail/send",
@@ -49,6 +50,7 @@ async def test_a_success_has_data_and_an_iso_time(door: Door, crew_world: World)
 
 
 async def test_an_error_has_code_message_details_and_an_iso_time(door: Door) -> None:
+    """S3.2."""
     status, told = await door.call("w1", "mcp__task__create", {})
 
     assert status == 400

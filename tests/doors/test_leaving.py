@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import Callable
 
 import anyio
 import anyio.lowlevel
@@ -120,9 +119,7 @@ async def test_an_older_caller_that_leaves_lets_its_call_finish_and_be_recorded(
 class _Silent:
     """A client whose connection does not tell of its end."""
 
-    def when_gone(self, tell: Callable[[], object] | None) -> bool:
-        del tell
-        return False
+    leaving = None
 
 
 async def test_a_watch_that_began_ends_with_the_call_that_it_watched() -> None:

@@ -1,8 +1,9 @@
-"""Listed is callable, hidden is as if it were not there (T1 a to f, R14; Must show 5)."""
+"""Listed is callable, hidden is as if it were not there (T1, R14; Must show 5)."""
 
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
@@ -22,7 +23,10 @@ def files(module_folder: Path, serve_module: Serve) -> Running:
         {
             "version": "1.0",
             "mcp_servers": {"files": entry},
-            "roles": {"reader": may_read, "watched": may_read, "editor": {"allow": ["files/*"]}},
+            "roles": {
+                **dict.fromkeys(("reader", "watched", "bridged"), may_read),
+                "editor": {"allow": ["files/*"]},
+            },
         }
     )
     return running.settle()
@@ -137,6 +141,40 @@ async def test_t1_every_attempt_is_one_refused_row_of_its_caller(
     assert "delete" not in ran(module_folder)
 
 
+async def test_t1_the_json_door_tells_a_hidden_tool_from_no_unknown_one(
+    files: Running, http: httpx2.AsyncClient, module_folder: Path
+) -> None:
+    # g
+    names = await spellings(http, files, files.url)
+    bridged = files.key("bridged")
+
+    async def answer(name: str) -> tuple[int, dict[str, Any]]:
+        """Ask, and take out of the answer what may differ: the id, and the name as it was asked."""
+        reply = await http.post(
+            f"{files.url}/execute",
+            headers={"Authorization": f"Bearer {bridged}"},
+            json={"toolName": name, "input": {"path": "x"}},
+        )
+        error = reply.json()["error"]
+        assert error["details"].keys() == {"requestId"}
+        del error["details"]
+        assert error["message"].startswith("Tool ")
+        error["message"] = error["message"].rpartition(" is not allowed ")[2]
+        return reply.status_code, error
+
+    unknown = await answer("no_such_tool")
+    hidden = [await answer(name) for name in names]
+
+    assert hidden == [unknown] * len(names)
+    assert unknown == (
+        400,
+        {"code": "PERMISSION_DENIED", "message": "for caller 'key:bridged-key'"},
+    )
+    rows = files.audit("--principal", "key:bridged-key")
+    assert [row["decision"] for row in rows] == ["deny"] * (len(names) + 1)
+    assert "delete" not in ran(module_folder)
+
+
 API = (
     *("/servers", "/servers/files", "/explain?as=role:reader&tool=files/delete", "/roles/reader"),
     *("/who-can?tool=files/delete", "/tools?as=role:editor", "/audit", "/declaration", "/keys"),
@@ -146,7 +184,7 @@ API = (
 async def test_t1_no_route_of_the_api_tells_of_it_or_runs_it(
     files: Running, http: httpx2.AsyncClient, module_folder: Path
 ) -> None:
-    # g, as far as there is a route beside MCP: `/mcp/execute` is not there yet.
+    # g
     headers = {"Authorization": f"Bearer {files.key('reader')}"}
 
     own = await http.get(f"{files.base}/api/v1/me/tools", headers=headers)

@@ -108,6 +108,21 @@ async def _limited(running: Running) -> int:
     return sum(map(int, found))
 
 
+async def _told_used(one: Running, two: Running, http: httpx2.AsyncClient) -> list[int]:
+    """Return how much of its limit the clerk has used, as a command and both gateways say."""
+    words = ("explain", "--as", "key:clerk-key", "files/read", "--json")
+    printed = json.loads(await anyio.to_thread.run_sync(lambda: one.remit(*words)))
+    found = [printed["limits"][0]["used"]]
+    for running in (one, two):
+        reply = await http.get(
+            f"{running.base}/api/v1/explain",
+            params={"as": "key:clerk-key", "tool": "files/read"},
+            headers={"Authorization": f"Bearer {one.admin_key}"},
+        )
+        found.append(reply.json()["limits"][0]["used"])
+    return found
+
+
 def _executed(folder: Path) -> int:
     return len([one for one in executed(folder / "ran") if one.name == "read"])
 
@@ -170,6 +185,7 @@ async def test_t23_limits_across_workers(
         ("key:clerk-key", "allow", "none")
     }
     assert len(limited) == 30
+    assert await _told_used(one, two, http) == [CALLS] * 3
     assert await _limited(one) + await _limited(two) == 30
 
     # another tool and another caller are not affected

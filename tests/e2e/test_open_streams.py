@@ -217,7 +217,7 @@ async def test_only_the_agent_whose_role_changed_is_told(
     async with both_eras(one) as told, both_eras(two) as untold, beside(running) as installation:
         agent = await installation.agents.find(DEFAULT_TENANT, "a")
         assert agent is not None
-        await installation.agents.change(replace(agent, role="idler"))
+        await installation.agents.change(replace(agent, role="idler"), seen=agent)
         with anyio.fail_after(WITHIN):
             for stream in told:
                 await stream.changed.wait()

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from remit import MCPToolMapper
 from remit.testing.gateway import Ended, run_remit
 
 LAYERS = ["tenant", "server", "deny", "ceiling", "access", "tool"]
@@ -49,6 +50,25 @@ def test_check_counts_roles_and_grants_and_names_what_does_not_exist(mapping: Pa
     assert "'mcp-server-github'" in unclaimed
     assert all(entry["file"] == "mapping.yaml" for entry in report["warnings"])
     assert all(entry["line"] and entry["remedy"] for entry in report["warnings"])
+
+
+def test_the_servers_of_the_document_are_reached_as_it_says(mapping: Path) -> None:
+    # S0.1, S0.2, S0.4, S0.6
+    mapper = MCPToolMapper(mapping)
+
+    servers = mapper.config["mcp_servers"]
+    assert servers == {name: mapper.get_server_config(name) for name in ("git", "github", "jira")}
+    assert servers["git"] == {"command": "uvx", "args": ["mcp-server-git"], "env": {}}
+    assert servers["github"] == {
+        "command": "uvx",
+        "args": ["mcp-server-github"],
+        "env": {"GITHUB_TOKEN": "${GITHUB_TOKEN}"},
+    }
+    assert servers["jira"] == {
+        "command": "python",
+        "args": ["-m", "backend.integrations.mcp.servers.jira_server"],
+        "env": {name: f"${{{name}}}" for name in ("JIRA_URL", "JIRA_USERNAME", "JIRA_API_TOKEN")},
+    }
 
 
 def test_the_variable_of_the_document_names_the_file(mapping: Path) -> None:

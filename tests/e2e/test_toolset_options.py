@@ -1,4 +1,8 @@
-"""The toolsets by list and by call while their options change through the API (S2.5-S2.16)."""
+"""The toolsets by list and by call while their options change through the API.
+
+S2.4-S2.17: filtered by the gateway, so that a client sees another list and nothing else (S2.6), and
+by one function for lists and calls (S2.7); by role, as the document tests it (S2.49).
+"""
 
 import csv
 from collections.abc import Mapping

@@ -198,6 +198,21 @@ def _kill(process: Process) -> None:
     os.kill(process.pid, signal.SIGKILL)
 
 
+@pytest.mark.parametrize("said", [None, "3"])
+async def test_the_threads_of_a_worker_share_one_arena_unless_the_environment_says_otherwise(
+    said: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("MALLOC_ARENA_MAX", raising=False)
+    if said is not None:
+        monkeypatch.setenv("MALLOC_ARENA_MAX", said)
+    told = tmp_path / "told"
+
+    with anyio.fail_after(30), pytest.raises(ExceptionGroup):
+        await Supervisor(["sh", "-c", f'echo "$MALLOC_ARENA_MAX" > {told}; exit 1'], 1).run()
+
+    assert told.read_text() == f"{said or 1}\n"
+
+
 async def test_whichever_worker_is_asked_tells_what_all_have_counted(running: Running) -> None:
     await _all_serve(running)
     for _ in range(12):

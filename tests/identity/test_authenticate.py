@@ -88,6 +88,13 @@ async def test_a_key_that_holds_is_a_principal_with_its_roles() -> None:
     )
 
 
+def test_the_key_of_an_auditor_is_an_auditors_and_no_administrators() -> None:
+    principal = principal_of(replace(key(), auditor=True))
+
+    assert (principal.auditor, principal.admin) == (True, False)
+    assert not principal_of(key()).auditor
+
+
 def test_a_principal_has_the_tenant_of_its_key() -> None:
     assert principal_of(replace(key(), tenant="acme")).tenant == "acme"
 

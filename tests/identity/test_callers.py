@@ -98,7 +98,7 @@ async def test_an_agents_key_is_the_agent_as_it_is_now(setting: Setting) -> None
 
     before = await authenticate(TEXT.reveal())
     changed = replace(WORKER, type=AgentType.ORCHESTRATOR, role="")
-    await setting.agents.change(changed)
+    await setting.agents.change(changed, seen=WORKER)
     authenticate.forget()
     after = await authenticate(TEXT.reveal())
 

@@ -219,7 +219,7 @@ async def test_a_redirect_is_not_followed(issuer: FakeIssuer) -> None:
 async def test_an_issuer_that_never_answers_is_given_up(
     issuer: FakeIssuer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("remit.identity.jwks_fetch.FETCH_TIMEOUT", 0.2)
+    monkeypatch.setattr("remit.identity.web.TIMEOUT", 0.2)
     issuer.released.clear()
 
     with anyio.fail_after(40), pytest.raises(KeysUnavailable, match=r"no answer within 0\.2 s"):

@@ -323,6 +323,22 @@ async def test_is_admin_is_true_and_nothing_like_it(value: Any, setting: Setting
     assert principal.admin is (value is True)
 
 
+@pytest.mark.parametrize("value", [True, "true", 1, None, [True]], ids=str)
+async def test_is_auditor_is_true_and_nothing_like_it(value: Any, setting: Setting) -> None:
+    principal = await setting.authenticator()(setting.token({"isAuditor": value}))
+
+    assert principal.auditor is (value is True)
+    assert (principal.admin, principal.servers) == (False, None)
+
+
+async def test_a_token_that_claims_both_is_an_administrators(setting: Setting) -> None:
+    token = setting.token({"isAuditor": True, "isAdmin": True})
+
+    principal = await setting.authenticator()(token)
+
+    assert (principal.admin, principal.auditor) == (True, False)
+
+
 async def test_a_token_whose_subject_is_agent_is_a_user(setting: Setting) -> None:
     # R6
     principal = await setting.authenticator()(

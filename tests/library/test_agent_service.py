@@ -129,7 +129,7 @@ async def test_a_refused_call_starts_no_server(mapping: Path) -> None:
 
 async def test_calls_and_refusals_are_recorded_with_the_acting_member(
     mapping: Path,
-) -> None:  # S0.21, S0.23
+) -> None:  # S0.21, S0.23, S0.30
     member = uuid4()
     async with service_of(mapping) as service:
         await service.execute_tool(

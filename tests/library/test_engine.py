@@ -65,7 +65,6 @@ async def test_a_server_that_is_connected_in_another_way_begins_anew(tmp_path: P
 async def test_why_a_server_cannot_be_used_is_told(tmp_path: Path) -> None:
     servers = {
         "lost": {"command": "no-such-program-of-remit"},
-        "data": {"builtin": "data"},
         "off": {"command": "cat", "enabled": False},
     }
     async with engine_of(tmp_path, {}) as engine:
@@ -73,7 +72,6 @@ async def test_why_a_server_cannot_be_used_is_told(tmp_path: Path) -> None:
 
     assert sorted(failures) == sorted(servers)
     assert "no-such-program-of-remit" in failures["lost"]
-    assert failures["data"] == "is not in this release"
 
 
 async def test_a_wrong_entry_changes_nothing(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Tools of `MCPServerManager` in LangChain's own agent loop (S4.10, R31)."""
+"""Tools of `MCPServerManager` in LangChain's own agent loop (S4.2, S4.10, R31)."""
 
 import json
 from collections.abc import Mapping

@@ -45,6 +45,24 @@ def test_type_checkers_know_the_same_names() -> None:
     assert sorted(named_for_type_checkers()) == sorted(remit.__all__)
 
 
+def test_the_names_of_the_bridges_document_are_public() -> None:
+    """S1.25, and what its functions raise (S1.12)."""
+    names = {
+        "DEFAULT_MCP_SERVERS",
+        "MCPClient",
+        "MCPConfig",
+        "MCPConnection",
+        "MCPConnectionError",
+        "MCPProtocolError",
+        "MCPServerConfig",
+        "MCPToolBridge",
+        "create_mcp_bridge",
+        "get_default_mcp_config",
+    }
+
+    assert names <= set(remit.__all__)
+
+
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'MCPToolMaper'"):
         getattr(remit, "MCPToolMaper")  # noqa: B009 - pyright would find it

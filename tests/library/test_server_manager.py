@@ -148,7 +148,7 @@ async def test_every_field_of_a_stdio_server_counts(
 @pytest.mark.parametrize("transport", ["http", "sse"])
 async def test_every_field_of_a_remote_server_counts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, transport: Any
-) -> None:  # S4.6, S4.8, S4.9
+) -> None:  # S4.6, S4.8, S4.9; S4.22 (none, static_header), S4.25 (mcpAuth)
     monkeypatch.setenv("FROM_ENVIRONMENT", "from environment")
     monkeypatch.setenv("TOKEN_OF_STORE", "Bearer token")
     count_file = tmp_path / "ran.jsonl"

@@ -82,7 +82,8 @@ def test_the_shipped_mapping_is_the_matrix_of_nine_roles() -> None:  # S0.8, S0.
         assert set(mapper.get_servers_for_role(role)) == set(mapper.get_all_tools_for_role(role))
 
 
-def test_the_shipped_servers_are_remits_own() -> None:  # R30: nobody publishes these names
+def test_the_shipped_servers_are_remits_own() -> None:
+    # S0.1, S0.35; R30: nobody publishes these names
     mapper = MCPToolMapper()
 
     assert mapper.get_server_config("git")["args"] == ["-m", "remit.servers.git"]

@@ -164,6 +164,7 @@ async def test_ac9_disconnect_all_stops_every_server(entry: MakeEntry) -> None:
 async def test_ac10_get_available_tools_returns_those_of_one_server_or_of_all(
     entry: MakeEntry,
 ) -> None:
+    # S1.17
     async with MCPClient(
         config(entry("server1", ["tool1"]), entry("server2", ["tool2"]))
     ) as client:
@@ -175,6 +176,7 @@ async def test_ac10_get_available_tools_returns_those_of_one_server_or_of_all(
 
 
 async def test_ac11_call_tool_runs_a_tool_on_the_server_that_is_named(entry: MakeEntry) -> None:
+    """S1.18."""
     async with MCPClient(config(entry("a", ["search"]), entry("b", ["search"]))) as client:
         await client.connect("b")
 
@@ -198,6 +200,7 @@ async def test_ac12_a_connection_speaks_json_rpc_with_a_process_of_its_own(
 
     await connection.stop()
 
+    # S1.10
     said = [json.loads(line) for line in Path(f"{ran}.log").read_text().splitlines()]
     numbers = [message["id"] for message in said if message["method"].startswith("tools/")]
     assert all(message["jsonrpc"] == "2.0" for message in said)
@@ -227,6 +230,7 @@ async def test_ac13_start_launches_the_server_with_its_variables_filled_in(
 
 
 async def test_ac14_list_tools_returns_what_the_server_lists(entry: MakeEntry) -> None:
+    """S1.9."""
     connection = MCPConnection(entry(tools=[SEARCH, "other"]))
     await connection.start()
 
@@ -240,6 +244,7 @@ async def test_ac14_list_tools_returns_what_the_server_lists(entry: MakeEntry) -
 async def test_ac15_call_tool_sends_name_and_arguments_and_returns_the_result(
     entry: MakeEntry, ran: Path
 ) -> None:
+    # S1.9
     own: dict[str, Any] = {"content": [], "structuredContent": {"n": 2**60}, "isError": True}
     connection = MCPConnection(entry(tools=[{**SEARCH, "x-fixture": {"result": own}}]))
     await connection.start()
@@ -310,7 +315,7 @@ async def test_ac19_create_mcp_bridge_connects_the_enabled_servers(entry: MakeEn
 
 @pytest.mark.timeout(300)
 def test_ac20_each_criterion_has_its_test() -> None:
-    """How much of the modules the tests cover, the whole run measures (`scripts/test`)."""
+    """S1.26; how much of the modules the tests cover, the whole run measures (`scripts/test`)."""
     named = [
         node.name.split("_")[1]
         for node in ast.parse(Path(__file__).read_text()).body
@@ -321,4 +326,4 @@ def test_ac20_each_criterion_has_its_test() -> None:
 
 
 def connections(client: MCPClient) -> list[Line]:
-    return list(client._lines.connections.values())  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - no public way to a process
+    return list(client._connections.values())  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - no public way to a process

@@ -35,6 +35,7 @@ async def bridge_to(*entries: MCPServerConfig) -> MCPToolBridge:
 async def test_the_examples_of_the_design_document_have_the_names_it_gives(
     entry: MakeEntry,
 ) -> None:
+    """S1.23."""
     bridge = await bridge_to(
         entry("github", ["search_repositories", "create_issue"]),
         entry("brave", ["search"]),
@@ -104,7 +105,7 @@ async def test_a_tool_that_is_not_listed_is_asked_for_by_its_two_parts(
 ) -> None:
     bridge = await bridge_to(entry(tools=["search"]))
     async with bridge.mcp_client:
-        bridge.mcp_client._lines.tools.clear()  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - as if it were hidden
+        bridge.mcp_client._tools_cache.clear()  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - as if it were hidden
 
         await bridge.invoke_tool("mcp_github_search", {})
 
@@ -308,7 +309,7 @@ async def test_every_tool_of_the_published_servers_is_shown_and_can_be_named() -
     client = MCPClient(MCPConfig())
     listed = {path.stem: _tools_in(path) for path in sorted(folder.glob("*.json"))}
     for server, tools in listed.items():
-        client._lines.tools[server] = [{**tool, "_server": server} for tool in tools]  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - as if connected
+        client._tools_cache[server] = [{**tool, "_server": server} for tool in tools]  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - as if connected
 
     shown = MCPToolBridge(client).get_tools_for_agent()
 

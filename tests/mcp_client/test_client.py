@@ -12,7 +12,7 @@ import pytest
 from tests.mcp_client.conftest import MakeEntry
 
 from remit.errors import MCPConnectionError
-from remit.library.client import MCPClient
+from remit.library.client import RETRY_PAUSE, MCPClient
 from remit.library.config import MCPConfig, MCPServerConfig
 from remit.testing.fleets import PATIENCE, eventually
 from remit.testing.upstream import executed
@@ -66,6 +66,21 @@ async def test_what_cannot_be_connected_is_false_and_holds_nothing(entry: MakeEn
     assert "did not answer tools/list" in said["unlisted"]
 
 
+async def test_connections_and_cached_tools_are_where_the_document_has_them(
+    entry: MakeEntry,
+) -> None:
+    """S1.15, S1.16."""
+    async with MCPClient(config(entry("a"), entry("b"))) as client:
+        await client.connect_all()
+        connections, cached = client._connections, client._tools_cache  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - the document's names
+        before = [*connections], {name: names(tools) for name, tools in cached.items()}
+
+        await client.disconnect("a")
+
+        assert before == (["a", "b"], {"a": ["search"], "b": ["search"]})
+        assert ([*connections], [*cached]) == (["b"], ["b"])
+
+
 async def test_a_second_connect_keeps_the_connection(entry: MakeEntry, ran: Path) -> None:
     async with MCPClient(config(entry())) as client:
         async with anyio.create_task_group() as tasks:
@@ -79,10 +94,12 @@ async def test_a_second_connect_keeps_the_connection(entry: MakeEntry, ran: Path
 
 
 async def test_a_reconnect_reads_the_list_again(entry: MakeEntry) -> None:
+    """S1.16; the configuration may have grown meanwhile (S1.28)."""
     changing = entry()
     async with MCPClient(config(changing)) as client:
         await client.connect("github")
         client.config.servers["github"] = entry(tools=["search", "more"])
+        client.config.servers["another"] = entry("another")
 
         before = names(client.get_available_tools())
         await client.disconnect("github")
@@ -91,6 +108,7 @@ async def test_a_reconnect_reads_the_list_again(entry: MakeEntry) -> None:
 
         assert (before, between) == (["search"], [])
         assert names(client.get_available_tools()) == ["search", "more"]
+        assert await client.connect("another") is True
 
 
 async def test_a_list_that_the_server_changes_is_taken_over(entry: MakeEntry) -> None:
@@ -184,6 +202,28 @@ async def test_retries_end_after_as_many_as_are_configured(tmp_path: Path) -> No
     assert len(tried.read_text()) == 2 * (1 + 2)
 
 
+async def test_each_pause_before_a_retry_is_twice_the_one_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """S1.35: 1, 2 and 4 seconds unless the program says otherwise."""
+    pauses: list[float] = []
+    sleep = anyio.sleep
+
+    async def noted(seconds: float) -> None:
+        if seconds < 1000:
+            await sleep(seconds)
+        else:
+            pauses.append(seconds)
+
+    monkeypatch.setattr(anyio, "sleep", noted)
+    async with MCPClient(config(broken("bad")), retry_pause=1000) as client:
+        await client.connect_all()
+        await eventually(lambda: not client.health()["bad"].retry_scheduled)
+
+    assert pauses == [1000, 2000, 4000]
+    assert RETRY_PAUSE == 1
+
+
 async def test_what_can_never_connect_is_not_tried_again() -> None:
     unclaimed = MCPServerConfig(name="github", command="uvx", args=["mcp-server-github"])
     async with MCPClient(config(unclaimed)) as client:
@@ -224,6 +264,7 @@ async def test_a_disconnect_ends_a_connect_that_is_under_way(tmp_path: Path) -> 
 
 
 async def test_health_is_told_for_each_server(entry: MakeEntry) -> None:
+    """S1.35, in the four words of S1.31."""
     grows = {"name": "grow", "x-fixture": {"adds": "more"}}
     weak = entry("weak", [grows], ("--lists-once",))
     servers = config(entry("good"), weak, broken("bad"), entry("untried"), default_timeout=2)
@@ -250,7 +291,7 @@ async def test_a_server_that_dies_takes_its_tools_along_and_comes_back_when_aske
 ) -> None:
     async with MCPClient(config(entry("a"), entry("b"))) as client:
         await client.connect_all()
-        pid = client._lines.connections["a"].pid  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - no public way to a process
+        pid = client._connections["a"].pid  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - no public way to a process
         assert pid is not None
 
         os.kill(pid, 9)
@@ -280,7 +321,7 @@ async def test_the_end_of_the_context_ends_every_process_even_when_cancelled(
     with anyio.CancelScope() as scope:
         async with MCPClient(config(entry("a"), entry("b"))) as client:
             await client.connect_all()
-            pids += [made.pid or 0 for made in client._lines.connections.values()]  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - no public way to a process
+            pids += [made.pid or 0 for made in client._connections.values()]  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - no public way to a process
             scope.cancel()
             await anyio.sleep_forever()
 

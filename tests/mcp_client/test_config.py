@@ -205,7 +205,7 @@ def test_the_folder_of_the_file_server_is_private_and_not_a_shared_temporary_one
 ) -> None:
     code = (
         "from remit.library.config import get_default_mcp_config as get;"
-        "print(get().servers['filesystem'].args[-1])"
+        "print(*get().servers['filesystem'].args)"
     )
     environ = {**environment({"HOME": str(tmp_path)}), "XDG_DATA_HOME": ""}
 
@@ -213,7 +213,9 @@ def test_the_folder_of_the_file_server_is_private_and_not_a_shared_temporary_one
         [sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=True
     ).stdout.strip()
 
-    folder = Path(said)
+    *words, last = said.split(" ")  # S1.5, R30
+    assert words == ["mcp-server-filesystem", "--allowed-directories"]
+    folder = Path(last)
     assert folder.is_relative_to(tmp_path)
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 

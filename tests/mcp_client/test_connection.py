@@ -19,6 +19,7 @@ from remit.library.line import Line
 from remit.library.log import log_through_logging
 from remit.testing.fleets import PATIENCE, eventually
 from remit.testing.upstream import FixtureOptions, executed, open_web_fixture, received
+from remit.upstreams import warden
 from remit.upstreams.background import open_background
 
 SAYS_NOTHING = "import sys; sys.stdin.read()"
@@ -129,6 +130,7 @@ async def test_a_second_start_starts_nothing(entry: MakeEntry) -> None:
 async def test_a_server_that_ignores_being_asked_is_made_to_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    assert warden.GRACE == 5  # seconds, S1.8
     monkeypatch.setattr("remit.upstreams.warden.GRACE", 0.2)
     deaf = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
     endless = "\nwhile True: signal.pause()\n"
@@ -200,6 +202,7 @@ async def test_a_list_of_several_pages_is_read_whole(entry: MakeEntry) -> None:
 
 
 async def test_answers_are_matched_by_id_and_not_by_order(entry: MakeEntry) -> None:
+    """S1.11, R32."""
     slow = {"name": "slow", "x-fixture": {"delay": 0.3}}
     connection = MCPConnection(entry(tools=[slow, "quick"]))
     await connection.start()
@@ -269,6 +272,7 @@ async def test_the_error_object_of_a_server_is_kept(entry: MakeEntry) -> None:
 async def test_a_server_that_does_not_answer_in_time_is_a_protocol_error(
     entry: MakeEntry, ran: Path
 ) -> None:
+    # S1.13
     silent = {"name": "search", "x-fixture": {"silent": True}}
     connection = MCPConnection(entry(tools=[silent, "other"]), timeout=1)
     await connection.start()

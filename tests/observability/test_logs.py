@@ -1,6 +1,8 @@
 """The log: whose request a line belongs to, and in which form it is (issue 4)."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ from tests.observability.worlds import document
 
 from remit.calls.current import add_current, begin, note_trace
 from remit.model.principals import Principal, PrincipalKind
-from remit.testing.gateway import Caller, run_remit, start_gateway
+from remit.testing.gateway import Caller, environment, run_remit, start_gateway
 
 ANN = Principal(kind=PrincipalKind.USER, name="ann", tenant="acme")
 
@@ -96,6 +98,37 @@ async def test_a_gateway_tells_of_each_call_at_level_info(tmp_path: Path, form: 
     for one in (ended, denied):
         assert (one["tenant"], one["principal"]) == ("default", "key:developer-key")
         assert one["call_id"]
+
+
+LOGGING = """
+import logging, structlog
+from remit.cli.logs import set_up_logging
+set_up_logging(logging.ERROR)
+structlog.get_logger().info("told")
+"""
+
+
+@pytest.mark.parametrize(
+    ("environ", "told"),
+    [
+        ({}, False),
+        ({"MCP_LOG_LEVEL": "INFO"}, True),
+        ({"MCP_LOG_LEVEL": "info", "REMIT_LOG_LEVEL": "WARNING"}, False),
+        ({"MCP_LOG_LEVEL": "chatty"}, False),
+    ],
+)
+def test_the_level_is_what_the_environment_says(environ: dict[str, str], told: bool) -> None:
+    # S0.14
+    done = subprocess.run(
+        [sys.executable, "-c", LOGGING],
+        env=environment(environ),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+
+    assert (done.stdout, '"event": "told"' in done.stderr) == ("", told)
 
 
 def test_what_commands_print_is_no_log(tmp_path: Path) -> None:

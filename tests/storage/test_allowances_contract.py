@@ -212,6 +212,26 @@ async def test_of_several_limits_the_longest_wait_is_told(counting: Counting, tu
     assert 3500 < shortage.wait <= 3600
 
 
+async def test_how_many_calls_count_now_is_told_and_counts_none(counting: Counting) -> None:
+    # T23
+    three, two = counting.allowance(3), counting.allowance(2)
+    other = counting.allowance(3, name="other")
+
+    async def used(worker: int) -> list[int]:
+        return list(await counting.workers[worker].used((three, other, two)))
+
+    assert await used(-1) == [0, 0, 0]
+    await counting.take(three)
+    await counting.let_pass(50)
+    for worker in range(3):  # the last one has to wait, and counts for nothing
+        await counting.take(three, worker=worker)
+
+    assert await used(0) == await used(-1) == [3, 0, 2]
+    await counting.let_pass(11)
+    assert (await used(-1))[0] == 2
+    assert await counting.took(three)
+
+
 async def test_a_limit_that_is_raised_or_lowered_goes_on_counting(counting: Counting) -> None:
     for _ in range(3):
         assert await counting.took(counting.allowance(3))

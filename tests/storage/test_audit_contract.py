@@ -1,13 +1,17 @@
 """What every audit does, fakes included."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
 from remit.errors import BadCall
 from remit.model.events import ADMINISTRATION, AuditEvent, AuditQuery, EventKind
+from remit.storage import events
 from remit.storage.audit import AuditLog
+from remit.storage.event_ids import first_id
 from remit.testing.fakes import InMemoryAudit, sample_event
 
 NOON = datetime(2026, 11, 27, 12, 0, tzinfo=UTC)
@@ -98,6 +102,34 @@ async def test_rows_come_newest_first_and_in_pages_that_cover_all(
     assert found == events[::-1]
 
 
+async def test_the_next_rows_come_oldest_first(audit: AuditLog | InMemoryAudit) -> None:
+    events = [sample_event(number) for number in range(5)]
+    for event in events:
+        await audit.record(event)
+
+    found = await audit.search(AuditQuery(tenant="default", after=events[1].id, limit=2))
+
+    assert found == events[2:4]
+    with pytest.raises(BadCall, match="'tomorrow' is no event id"):
+        await audit.search(AuditQuery(tenant="default", after="tomorrow"))
+
+
+async def test_a_call_is_all_its_events_in_their_order(audit: AuditLog | InMemoryAudit) -> None:
+    # R23
+    kinds = (EventKind.INVOKED, EventKind.ATTEMPTED, EventKind.ATTEMPTED, EventKind.FINISHED)
+    events = [sample_event(n, kind=kind, call_id="a") for n, kind in enumerate(kinds)]
+    other = sample_event(9, call_id="b")
+    elsewhere = sample_event(10, call_id="a", tenant="other")
+    await audit.record(events[0])
+    await audit.flush()  # else the end would stand for the beginning, too
+    for event in (elsewhere, *events[:0:-1], other):
+        await audit.record(event)
+
+    assert await audit.events_of("default", "a") == events
+    assert await audit.events_of("other", "a") == [elsewhere]
+    assert await audit.events_of("default", "none") == []
+
+
 async def test_another_tenant_sees_nothing(audit: AuditLog | InMemoryAudit) -> None:
     await audit.record(sample_event(1))
 
@@ -109,6 +141,8 @@ FILTERS: Sequence[tuple[dict[str, object], dict[str, object], dict[str, object]]
     ({"principal": "key:a"}, {"principal": "key:a"}, {"principal": "key:A"}),
     ({"server": "github"}, {"server": "github"}, {"server": "git"}),
     ({"tool": "git_log"}, {"tool": "git_log"}, {"tool": "git_lo"}),
+    ({"servers": ("github", "jira")}, {"server": "jira"}, {"server": "git"}),
+    ({"tools": ("git_log", "git_show")}, {"tool": "git_show"}, {"tool": "git_status"}),
     ({"decision": "deny"}, {"decision": "deny"}, {"decision": "allow"}),
     ({"outcome": "none"}, {"outcome": "none"}, {"outcome": "ok"}),
     ({"code": "INVALID_INPUT"}, {"code": "INVALID_INPUT"}, {"code": ""}),
@@ -125,14 +159,21 @@ FILTERS: Sequence[tuple[dict[str, object], dict[str, object], dict[str, object]]
 """What is asked for, an event that matches, and one that does not."""
 
 
+def at_its_time(number: int, **changes: object) -> AuditEvent:
+    """Return an event whose id is of its time."""
+    event = sample_event(number, **changes)
+    named = first_id(event.time)[:-12] + f"{number:012x}"
+    return sample_event(number, **changes | {"id": named})
+
+
 async def test_a_filter_finds_what_matches_and_nothing_else(
     audit: AuditLog | InMemoryAudit,
 ) -> None:
     for number, (asked, matching, other) in enumerate(FILTERS):
         tenant = f"tenant {number}"
-        event = sample_event(2 * number, tenant=tenant, **matching)
+        event = at_its_time(2 * number, tenant=tenant, **matching)
         await audit.record(event)
-        await audit.record(sample_event(2 * number + 1, tenant=tenant, **other))
+        await audit.record(at_its_time(2 * number + 1, tenant=tenant, **other))
 
         query = AuditQuery(tenant=tenant, **asked)  # pyright: ignore[reportArgumentType] - any
 
@@ -167,3 +208,47 @@ async def test_the_stream_can_be_followed_without_gap_or_repetition(
 
     assert followed == events
     assert await audit.after("default", last) == []
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"text": "grey"},
+        {"decision": "deny"},
+        {"outcome": "tool_error"},
+        {"role": "painter"},
+        {"server": "brush", "until": NOON + timedelta(seconds=8)},
+        {"servers": ("brush",), "since": NOON + timedelta(seconds=3)},
+    ],
+    ids=str,
+)
+async def test_a_record_that_is_read_in_stretches_holds_what_one_look_finds(
+    audit: AuditLog | InMemoryAudit, monkeypatch: pytest.MonkeyPatch, asked: dict[str, Any]
+) -> None:
+    fitting: dict[str, Any] = {
+        "decision": "deny",
+        "outcome": "tool_error",
+        "role": "painter",
+        "server": "brush",
+        "arguments": '{"colour": "grey"}',
+    }
+    for number in range(12):
+        time = NOON + timedelta(seconds=number)
+        id_ = first_id(time)[:-1] + "1"
+        more = fitting if number % 5 == 0 else {}
+        await audit.record(sample_event(number, id=id_, time=time, **more))
+    query = AuditQuery(tenant="default", limit=2, **asked)
+    whole = await audit.search(replace(query, limit=100))
+    monkeypatch.setattr(events, "STRETCH", 4)
+
+    found: list[AuditEvent] = []
+    while True:
+        looked = await audit.look(query, longest=0.0)
+        found += looked.events
+        if looked.reached is None and len(looked.events) < query.limit:
+            break
+        query = replace(query, before=looked.reached or found[-1].id)
+
+    assert found == whole
+    assert found
+    assert await audit.search(replace(query, before=None, limit=100)) == whole

@@ -5,14 +5,18 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from remit.errors import Conflict, NotFound
+from remit.admin.agents import register
+from remit.errors import Conflict, Outdated
 from remit.model.agents import Agent
+from remit.model.crew import Change
 from remit.model.keys import Key
 from remit.model.principals import AgentType
 from remit.storage.agents import Agents
+from remit.storage.crew import Crew
 from remit.storage.database import Database
 from remit.storage.epochs import Epochs
 from remit.storage.keys import Keys
+from remit.storage.notices import Notices
 from remit.storage.users import Users
 from remit.testing.fakes import InMemoryAgents, InMemoryUsers
 
@@ -45,12 +49,100 @@ async def test_an_agent_changes_and_stays_as_old_as_it_is(agents: Agents | InMem
     await agents.add(WORKER)
     await agents.add(replace(WORKER, tenant="acme"))
 
-    await agents.change(replace(changed, created=NOW + timedelta(days=1)))
+    await agents.change(replace(changed, created=NOW + timedelta(days=1)), seen=WORKER)
 
     assert await agents.find("default", "w1") == changed
     assert await agents.find("acme", "w1") == replace(WORKER, tenant="acme")
-    with pytest.raises(NotFound, match="there is no agent 'w2'"):
-        await agents.change(replace(WORKER, id="w2"))
+
+
+async def test_an_agent_that_is_not_as_it_was_seen_stays_as_it_is(
+    agents: Agents | InMemoryAgents,
+) -> None:
+    changed = replace(WORKER, epic="E2")
+    await agents.add(WORKER)
+    await agents.change(changed, seen=WORKER)
+
+    for late in (replace(WORKER, role=""), replace(WORKER, id="w2")):
+        with pytest.raises(Outdated, match=f"somebody changed agent '{late.id}' meanwhile"):
+            await agents.change(late, seen=WORKER)
+
+    assert await agents.all_agents("default") == [changed]
+
+
+async def test_where_an_agents_program_runs_is_kept_with_it(
+    agents: Agents | InMemoryAgents,
+) -> None:
+    """S3.31."""
+    await agents.add(replace(WORKER, tmux_session="remit:1"))
+    await agents.add(replace(WORKER, id="w2"))
+
+    named = replace(WORKER, id="w2", tmux_session="remit:2")
+    await agents.change(named, seen=replace(WORKER, id="w2"))
+    with pytest.raises(Outdated):
+        await agents.change(replace(named, epic="E2"), seen=replace(WORKER, id="w2"))
+    found = {agent.id: agent.tmux_session for agent in await agents.all_agents("default")}
+    await agents.change(WORKER, seen=replace(WORKER, tmux_session="remit:1"))
+
+    assert found == {"w1": "remit:1", "w2": "remit:2"}
+    assert await agents.find("default", "w1") == WORKER
+    assert await agents.find("default", "w2") == named
+
+
+async def test_an_epic_has_one_orchestrator(agents: Agents | InMemoryAgents) -> None:
+    """S3.31: whoever registers them."""
+    runner = replace(WORKER, id="o1", type=AgentType.ORCHESTRATOR)
+    await agents.add(runner)
+    for other in (
+        WORKER,
+        replace(runner, id="o2", epic="E2"),
+        replace(runner, id="o3", epic=""),
+        replace(runner, tenant="acme"),
+    ):
+        await agents.add(other)
+
+    with pytest.raises(Conflict, match="epic 'E1' has an orchestrator already, 'o1'"):
+        await agents.add(replace(runner, id="o4"))
+    with pytest.raises(Conflict, match="epic 'E1' has an orchestrator already, 'o1'"):
+        await agents.change(replace(runner, id="o2"), seen=replace(runner, id="o2", epic="E2"))
+    await agents.change(replace(runner, role=""), seen=runner)
+
+    assert await agents.find("default", "o4") is None
+    assert await agents.find("default", "o2") == replace(runner, id="o2", epic="E2")
+
+
+async def test_a_session_that_changes_is_a_change_of_the_agent_at_work(
+    database: Database,
+) -> None:
+    """So that whoever saw it before looks again, and does not write the old one back."""
+    agents, crew = Agents(database), Crew(database, Notices(database))
+    await agents.add(WORKER)
+    seen = await crew.find_member("default", "w1")
+    assert seen is not None
+    await crew.apply(Change(members=(seen,)))
+    seen = replace(seen, version=1)
+
+    named = replace(WORKER, tmux_session="remit:1")
+    await agents.change(named, seen=WORKER)
+    await agents.change(replace(named, role=""), seen=named)
+
+    with pytest.raises(Outdated):
+        await crew.apply(Change(members=(seen,)))
+    now = await crew.find_member("default", "w1")
+    assert now is not None
+    assert (now.tmux_session, now.version) == ("remit:1", 2)
+
+
+async def test_an_agent_is_told_of_with_its_registration(database: Database) -> None:
+    """S3.30: both, or neither."""
+    agents, crew = Agents(database), Crew(database, Notices(database))
+    await register(agents, WORKER)
+
+    with pytest.raises(Conflict):
+        await register(agents, WORKER)
+
+    ((_, event),) = await crew.events(after=0, limit=9)
+    assert (event.topic, event.created) == ("agent.created", NOW)
+    assert event.payload == {"agentId": "w1", "type": "WORKER", "epicId": "E1"}
 
 
 async def test_all_agents_come_by_id(agents: Agents | InMemoryAgents) -> None:
@@ -88,7 +180,7 @@ async def test_every_change_of_callers_is_told_to_running_gateways(database: Dat
 
     await agents.add(WORKER)
     await count()
-    await agents.change(replace(WORKER, role=""))
+    await agents.change(replace(WORKER, role=""), seen=WORKER)
     await count()
     await users.disable("default", "ann", NOW)
     await count()

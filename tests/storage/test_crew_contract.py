@@ -10,7 +10,7 @@ import pytest
 from remit.errors import Conflict, Outdated
 from remit.model.agents import Agent
 from remit.model.crew import (
-    MOST_INBOX_TEXT,
+    MOST_LISTED_TEXT,
     AgentState,
     Change,
     Comment,
@@ -265,7 +265,7 @@ async def test_an_inbox_holds_the_newest_first_and_what_is_read_on_demand(
 
 
 async def test_a_list_of_mail_ends_with_the_mail_that_makes_it_long(crew: CrewStore) -> None:
-    sizes = (10, MOST_INBOX_TEXT, 300_000, 700_001)
+    sizes = (10, MOST_LISTED_TEXT, 300_000, 700_001)
     mails = [
         replace(MAIL, id=f"m{n}", created=NOW + timedelta(seconds=n), body="\u20ac" * size)
         for n, size in enumerate(sizes)
@@ -292,20 +292,118 @@ async def test_the_humans_mail_is_in_a_box_of_its_own(crew: CrewStore) -> None:
     assert await crew.count_unread("default", "w1") == 0
 
 
-async def test_comments_of_a_task_come_oldest_first(crew: CrewStore) -> None:
-    def said(number: int, task: str = "t1") -> Comment:
-        return Comment(
-            id=f"c{number}",
-            tenant="default",
-            task=task,
-            author="agent:w1",
-            body="so",
-            created=NOW + timedelta(seconds=number),
+async def test_mail_between_an_agent_and_the_human_is_found_by_its_subjects(
+    crew: CrewStore,
+) -> None:
+    def sent(name: str, **changes: object) -> Mail:
+        asked = replace(MAIL, id=name, from_agent="w1", to_agent="", subject="Port")
+        return replace(asked, created=NOW + timedelta(seconds=int(name[1:])), **changes)
+
+    theirs = [
+        sent("m1"),
+        sent("m2", from_agent="", from_type=None, to_agent="w1", subject="Re: Port"),
+        sent("m3", subject="Re: Port"),
+    ]
+    others = [
+        sent("m4", subject="Ports"),
+        sent("m5", from_agent="w2"),
+        sent("m6", from_agent="", to_agent="w2"),
+        sent("m7", to_agent="o1"),
+        sent("m8", tenant="other"),
+    ]
+    await crew.apply(Change(mails=(*theirs, *others)))
+
+    found = await crew.between("default", "w1", {"Port", "Re: Port"}, limit=9)
+    newest = await crew.between("default", "w1", {"Port", "Re: Port"}, limit=2)
+
+    assert [mail.id for mail in found] == ["m3", "m2", "m1"]
+    assert [mail.id for mail in newest] == ["m3", "m2"]
+
+
+async def test_a_list_of_tasks_goes_on_after_where_it_ended(crew: CrewStore) -> None:
+    tasks = [replace(TASK, id=f"t{n}", created=NOW + timedelta(seconds=n // 2)) for n in range(7)]
+    others = (
+        replace(TASK, id="x", epic="e2"),
+        replace(TASK, id="y", tenant="acme"),
+        replace(TASK, id="z", state=TaskState.FAILED),
+    )
+    await crew.apply(Change(tasks=(*reversed(tasks), *others)))
+    pages: list[tuple[str, bool]] = []
+
+    after: str | None = ""
+    while after is not None:
+        found, is_more = await crew.listed_tasks(
+            "default", epic="e1", state=TaskState.PENDING, after=after, limit=3
         )
+        pages.append((" ".join(task.id for task in found), is_more))
+        after = found[-1].id if is_more else None
 
-    await crew.apply(Change(comments=(said(2), said(1), said(3, "t2"))))
+    assert pages == [("t0 t1 t2", True), ("t3 t4 t5", True), ("t6", False)]
+    assert await crew.listed_tasks("default", epic="e1", after="t6", limit=3) == ([], False)
+    assert await crew.listed_tasks("default", after="none", limit=3) == ([], False)
+    assert await crew.listed_tasks("default", epic="e9", limit=3) == ([], False)
+    every, _ = await crew.listed_tasks("default", limit=99)
+    assert {task.id for task in every} == {*(task.id for task in tasks), "x", "z"}
 
-    assert await crew.comments("default", "t1") == [said(1), said(2)]
+
+async def test_a_list_of_tasks_ends_with_the_task_that_makes_it_long(crew: CrewStore) -> None:
+    sizes = (300_000, MOST_LISTED_TEXT - 300_008, 10, 10)
+    tasks = [
+        replace(TASK, id=f"t{n}", description="\u20ac" * size, created=NOW + timedelta(seconds=n))
+        for n, size in enumerate(sizes)
+    ]
+    await crew.apply(Change(tasks=tuple(tasks)))
+
+    first, is_more = await crew.listed_tasks("default", limit=9)
+    rest, is_still_more = await crew.listed_tasks("default", after="t1", limit=9)
+
+    # a title of 4 and a reason of 2 characters count, too
+    assert ([task.id for task in first], is_more) == (["t0", "t1"], True)
+    assert ([task.id for task in rest], is_still_more) == (["t2", "t3"], False)
+
+
+async def test_tasks_come_in_the_order_in_which_they_were_submitted(crew: CrewStore) -> None:
+    seconds = (3, 1, 2)
+    tasks = [
+        replace(TASK, id=f"t{n}", submitted=NOW + timedelta(seconds=each))
+        for n, each in enumerate(seconds)
+    ]
+    await crew.apply(Change(tasks=tuple(tasks)))
+
+    first, is_more = await crew.listed_tasks("default", by_submission=True, limit=2)
+    rest, _ = await crew.listed_tasks("default", by_submission=True, after="t2", limit=2)
+
+    assert ([task.id for task in first], is_more) == (["t1", "t2"], True)
+    assert [task.id for task in rest] == ["t0"]
+
+
+def _said(number: int, task: str = "t1", body: str = "so") -> Comment:
+    return Comment(
+        id=f"c{number}",
+        tenant="default",
+        task=task,
+        author="agent:w1",
+        body=body,
+        created=NOW + timedelta(seconds=number),
+    )
+
+
+async def test_comments_of_a_task_come_oldest_first(crew: CrewStore) -> None:
+    await crew.apply(Change(comments=(_said(2), _said(1), _said(3, "t2"))))
+
+    assert await crew.comments("default", "t1", limit=9) == [_said(1), _said(2)]
+    assert await crew.comments("default", "t1", limit=1) == [_said(2)]
+    assert await crew.count_comments("default", "t1") == 2
+    assert await crew.count_comments("acme", "t1") == 0
+
+
+async def test_of_very_much_that_was_said_the_last_is_told(crew: CrewStore) -> None:
+    sizes = (10, MOST_LISTED_TEXT, 300_000, 700_001)
+    said = [_said(n, body="\u20ac" * size) for n, size in enumerate(sizes)]
+    await crew.apply(Change(comments=tuple(said)))
+
+    assert await crew.comments("default", "t1", limit=9) == [said[2], said[3]]
+    assert await crew.count_comments("default", "t1") == 4
 
 
 async def test_a_key_is_used_up_once_and_with_it_goes_what_it_made(crew: CrewStore) -> None:

@@ -22,6 +22,8 @@ def _key(number: int, *, name: str = "ci", tenant: str = "default") -> Key:
         secret_hash="0f" * 32,
         roles=("designer", "qa_tester"),
         act_for=("w1", "w2"),
+        auditor=True,
+        owner="ann",
         created=NOW + timedelta(seconds=number),
         expires=NOW + timedelta(days=30),
     )
@@ -45,6 +47,22 @@ async def test_a_name_in_use_cannot_be_given_again_until_its_key_is_revoked(
     await keys.add(_key(2))
 
     assert await keys.find("id2") == _key(2)
+
+
+async def test_whose_keys_of_a_name_were_is_known_beyond_their_end(
+    keys: Keys | InMemoryKeys,
+) -> None:
+    # R13
+    await keys.add(_key(1))
+    await keys.add(replace(_key(2, name="other"), owner="cho"))
+    await keys.add(replace(_key(3, tenant="other"), owner="dea"))
+    await keys.revoke("default", "ci", NOW)
+    await keys.add(replace(_key(4), owner="bob"))
+    await keys.add(replace(_key(5, name="nobody's"), owner=""))
+
+    assert await keys.owners("default", "ci") == {"ann", "bob"}
+    assert await keys.owners("default", "nobody's") == frozenset()
+    assert await keys.owners("default", "never was") == frozenset()
 
 
 async def test_two_tenants_may_use_one_name(keys: Keys | InMemoryKeys) -> None:

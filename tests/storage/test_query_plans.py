@@ -5,7 +5,7 @@ The plans are SQLite's, for the very statements that the stores send.
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,10 @@ from sqlalchemy import Engine, event
 from remit.model.events import AuditQuery
 from remit.storage.cuts import NoKeys
 from remit.storage.database import Database, default_url, open_database
-from remit.storage.events import events_after, find_calls
+from remit.storage.events import events_after, events_of, find_calls
+from remit.storage.executions import Executions
 from remit.storage.keys import Keys
+from remit.storage.traffic import find_traffic
 from remit.storage.verify import verify_chain
 
 NOW = datetime(2026, 11, 28, tzinfo=UTC)
@@ -30,7 +32,7 @@ def statements() -> Generator[Statements]:
     sent: Statements = []
 
     def note(_: object, __: object, statement: str, parameters: object, *___: object) -> None:
-        if statement.lstrip().upper().startswith(("SELECT", "UPDATE", "DELETE")):
+        if statement.lstrip().upper().startswith(("SELECT", "WITH", "UPDATE", "DELETE")):
             sent.append((statement, parameters))
 
     event.listen(Engine, "before_cursor_execute", note)
@@ -64,9 +66,18 @@ def search(**asked: Any) -> Callable[[Database], Awaitable[object]]:
     return ask
 
 
+async def one_call(database: Database) -> object:
+    async with database.reading() as connection:
+        return await events_of(connection, "default", "a")
+
+
 async def follow(database: Database) -> object:
     async with database.reading() as connection:
         return await events_after(connection, "default", 7, 100)
+
+
+def ran(**asked: Any) -> Callable[[Database], Awaitable[object]]:
+    return lambda database: Executions(database).executions("default", limit=5, **asked)
 
 
 PLACE = (NOW, "id1")
@@ -77,6 +88,19 @@ ASKED: dict[str, tuple[Callable[[Database], Awaitable[object]], str]] = {
         search(before="01a222b5-ccb1-7e92-bcc2-e39cf750ea5b"),
         "sqlite_autoindex_audit_events_1 (id<?)",
     ),
+    "calls of a time": (
+        search(since=NOW, until=NOW + timedelta(hours=1)),
+        "sqlite_autoindex_audit_events_1 (id>? AND id<?)",
+    ),
+    "calls of one caller since": (
+        search(principal="key:ci", since=NOW, role="ci", text="x"),
+        "audit_events_of_principal (principal=? AND id>?",
+    ),
+    "what a caller did next": (
+        search(principal="key:ci", after="01a222b5-ccb1-7e92-bcc2-e39cf750ea5b"),
+        "audit_events_of_principal (principal=? AND id>?)",
+    ),
+    "a call with its attempts": (one_call, "audit_events_of_call (call_id=?)"),
     "calls of one caller": (search(principal="key:ci"), "audit_events_of_principal"),
     "calls of one tool": (search(tool="echo", server="fast"), "audit_events_of_tool"),
     "calls that ended badly": (search(code="UPSTREAM_TIMEOUT"), "audit_events_of_code"),
@@ -95,6 +119,9 @@ ASKED: dict[str, tuple[Callable[[Database], Awaitable[object]], str]] = {
         lambda database: Keys(database).keys_after("default", None, 5),
         "api_keys_in_order",
     ),
+    "the newest statements that ran": (ran(since=NOW), "data_executions_in_order (tenant=?"),
+    "those of one caller": (ran(user="key:ci"), "data_executions_of_user (tenant=? AND user=?"),
+    "those of one query": (ran(query="q1"), "data_executions_of_query (tenant=? AND query=?"),
     "uses of keys": (lambda database: Keys(database).touch({"id1": NOW}), "(id=?)"),
 }
 
@@ -110,3 +137,15 @@ async def test_it_is_found_by_an_index_and_nothing_is_sorted(
 
     assert any(index in line for line in told), told
     assert not [line for line in told if "TEMP B-TREE" in line], told
+
+
+async def test_traffic_reads_the_rows_of_its_time_alone_and_each_statement_once(
+    sqlite: Database,
+) -> None:
+    with statements() as sent:
+        async with sqlite.reading() as connection:
+            await find_traffic(connection, "default", NOW - timedelta(hours=1), NOW)
+
+    told = [line for line in await plans(sqlite, sent) if "audit_events" in line]
+
+    assert told == ["SEARCH audit_events USING INDEX sqlite_autoindex_audit_events_1 (id>?)"] * 2

@@ -155,7 +155,7 @@ async def test_no_body_makes_the_logs_unreadable(database: Database, tmp_path: P
     assert [bool(row.equal) for row in rows] == [True] * len(STRANGE_BODIES)
 
 
-async def test_agent_mcp_tools_shows_the_grants_of_the_current_revision(
+async def test_agent_mcp_tools_shows_the_grants_of_the_current_revision(  # S0.15: as R28 has it
     database: Database,
 ) -> None:
     revisions = Revisions(database)

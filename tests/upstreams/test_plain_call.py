@@ -15,19 +15,20 @@ from pathlib import Path
 from types import FrameType
 from typing import cast
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.upstreams.transports import TakesAll
 
 import remit.upstreams
-from remit.errors import UpstreamError
+from remit.errors import UpstreamError, UpstreamProtocolError
 from remit.model.servers import ServerConfig, Transport
 from remit.testing.fleets import call_tool, open_servers
 from remit.upstreams.fleet import Fleet
 from remit.upstreams.relay_answer import RelayAnswer
 from remit.upstreams.relay_connection import RelayConnection
 
-MOST_STEPS = 60
+MOST_STEPS = 50
 """Functions of `remit.upstreams` that a plain call enters, or goes on in after a wait."""
 
 OK = b"HTTP/1.1 200 OK\r\n"
@@ -39,6 +40,8 @@ HEADS = (
     OK + b"X-Content-Length: 3\r\ncontent-Length: %s\r\n\r\n",
     OK + b"Content-Length: %s\r\nTransfer-Encoding: chunked\r\n\r\n",
     OK + b"X: %s\r\n\r\n",
+    OK + b"Content-Type: text/event-stream\r\nContent-Length: %s\r\n\r\n",
+    OK + b"Content-Encoding: gzip\r\nContent-Length: %s\r\n\r\n",
     b"HTTP/1.0 200 OK\r\nContent-Length: %s\r\n\r\n",
     b"HTTP/1.1 204 None\r\nContent-Length: %s\r\n\r\n",
     b"HTTP/1.1 100 Continue\r\n\r\n" + OK + b"Content-Length: %s\r\n\r\n",
@@ -150,6 +153,43 @@ def test_an_answer_like_the_last_one_is_not_parsed_again() -> None:
     assert seen == Resting().exchange(HEADS[1] % b"5" + b"three")
     assert unlike == Resting().exchange(HEADS[0] % b"3" + b"one")
     assert parsed["on_header"] == 2  # of the one that is unlike the first
+
+
+def twice(head: bytes, body: bytes, *, max_message: int = 1 << 20) -> RelayAnswer:
+    """Return the second of two answers that are alike."""
+    connection, answers = Resting().connection, list[RelayAnswer]()
+    for _ in range(2):
+        answers.append(connection.start(b"", max_message))
+        connection.data_received(head % b"%d" % len(body) + body)
+    return answers[-1]
+
+
+def test_the_body_of_an_answer_like_the_last_one_is_there_at_once() -> None:
+    answer = twice(HEADS[0], b"three")
+
+    assert answer.whole == b"three" == read(answer)
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        b"Content-Type: text/event-stream",
+        b"Content-Type: Text/Event-Stream; charset=utf-8",
+        b"Content-Encoding: gzip",
+        b"content-encoding: identity",
+    ],
+)
+def test_a_stream_of_events_and_what_is_compressed_are_not_taken_for_a_body(field: bytes) -> None:
+    head = OK + field + b"\r\nContent-Length: %s\r\n\r\n"
+
+    assert twice(head, b"data: 1\n\n").whole is None
+
+
+def test_a_body_beyond_max_message_is_not_there_at_once() -> None:
+    answer = twice(HEADS[0], b"three", max_message=4)
+
+    assert answer.whole is None
+    assert read(answer) == (UpstreamProtocolError, "answered with more bytes than its max_message")
 
 
 class Brief(asyncio.Protocol):

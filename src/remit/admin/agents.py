@@ -5,23 +5,31 @@ from datetime import datetime
 from typing import Final, Protocol
 
 from remit.admin.names import require_agent_id, require_role
+from remit.calls.ids import new_id
 from remit.errors import BadCall, NotFound
 from remit.model.agents import Agent
+from remit.model.crew import CrewEvent
+from remit.model.crew_events import agent_created
 from remit.model.principals import AgentType
 from remit.model.roles import Role
 
 LONGEST_EPIC: Final = 128
+LONGEST_SESSION: Final = 128
 
 
 class AgentStore(Protocol):
     """Where agents are kept."""
 
-    async def add(self, agent: Agent) -> None:
-        """Store a new agent."""
+    async def add(self, agent: Agent, told: CrewEvent | None = None) -> None:
+        """Store a new agent, with the event that tells of it."""
         ...
 
-    async def change(self, agent: Agent) -> None:
-        """Make the agent of that id what *agent* says."""
+    async def change(self, agent: Agent, *, seen: Agent) -> None:
+        """Make the agent of that id, which was *seen* before, what *agent* says.
+
+        Raises:
+            Outdated: It is something else now.
+        """
         ...
 
     async def find(self, tenant: str, agent_id: str) -> Agent | None:
@@ -41,12 +49,13 @@ def check_agent(
     now: datetime,
     role: str = "",
     epic: str = "",
+    tmux_session: str = "",
     roles: Mapping[str, Role],
 ) -> Agent:
     """Return the agent that these words describe; `add` or `change` stores it.
 
     Raises:
-        BadCall: Id, type or epic do not do; the text says what does.
+        BadCall: Id, type, epic or session do not do; the text says what does.
         NotFound: The role is not declared; the text names those that are.
     """
     require_agent_id(agent_id)
@@ -57,14 +66,26 @@ def check_agent(
         require_role(role, roles)
     if len(epic) > LONGEST_EPIC or not epic.isprintable():
         raise BadCall(f"an epic is named by up to {LONGEST_EPIC} printable characters")
+    if len(tmux_session) > LONGEST_SESSION or not tmux_session.isprintable():
+        raise BadCall(f"a tmux session has a name of up to {LONGEST_SESSION} printable characters")
     return Agent(
         id=agent_id,
         tenant=tenant,
         type=types[type_name.upper()],
         role=role,
         epic=epic,
+        tmux_session=tmux_session,
         created=now,
     )
+
+
+async def register(store: AgentStore, agent: Agent) -> None:
+    """Store a new agent, and tell of it (S3.30).
+
+    Raises:
+        Conflict: An agent of that id exists, or its epic has an orchestrator.
+    """
+    await store.add(agent, agent_created(agent, new_id()))
 
 
 async def get_agent(store: AgentStore, tenant: str, agent_id: str) -> Agent:

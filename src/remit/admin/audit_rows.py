@@ -19,8 +19,11 @@ PAGE: Final = 1000
 Row = Mapping[str, object]
 Form = Literal["jsonl", "csv"]
 
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
-"""How a cell begins that a spreadsheet would run; names and arguments are the callers' own."""
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", *"\uff1d\uff0b\uff0d\uff20")
+"""How a cell begins that a spreadsheet would run, also where the same signs are written wide.
+
+Names and arguments are the callers' own.
+"""
 
 
 class Searchable(Protocol):
@@ -55,6 +58,11 @@ def audit_entry(event: AuditEvent) -> dict[str, object]:
         "error": event.error,
         "agent": event.agent,
     }
+
+
+def event_entry(event: AuditEvent) -> dict[str, object]:
+    """Return the shape of one event of a call, which has its kind and its result beside."""
+    return {**audit_entry(event), "kind": event.kind, "result": event.result}
 
 
 def decision_entry(row: LoggedDecision) -> dict[str, object]:

@@ -6,11 +6,13 @@ from datetime import datetime
 
 from remit.errors import BadCall
 from remit.identity.authenticate import principal_of
+from remit.model.calls import Examined
 from remit.model.decisions import Decision, Explanation, Layer, LayerVerdict, Verdict
 from remit.model.keys import Key
 from remit.model.limits import Allowance
 from remit.model.principals import Principal, PrincipalKind
 from remit.model.tools import ToolId
+from remit.policy.callers import standing_of
 from remit.policy.engine import (
     agent_types_that_can,
     decide,
@@ -19,7 +21,8 @@ from remit.policy.engine import (
     user_roles_that_can,
 )
 from remit.policy.hats import pairs_that_can
-from remit.policy.snapshot import PolicySnapshot
+from remit.policy.snapshot import PolicySnapshot, list_order
+from remit.policy.standing import Standing
 from remit.upstreams.names import Names
 
 
@@ -31,12 +34,21 @@ class Answer:
         tool: The tool that was meant, or None when the name means none.
         available: Whether its server is known to offer it.
         limits: The limits that an allowed call counts against.
+        used: How many calls count against each of them now; None where nobody looked.
+        arguments: Whether those that were asked about fit; None where nobody looked.
     """
 
     tool: ToolId | None
     available: bool
     explanation: Explanation
     limits: tuple[Allowance, ...] = ()
+    used: Sequence[int] | None = None
+    arguments: Examined | None = None
+
+    def counted(self) -> Sequence[tuple[Allowance, int | None]]:
+        """Return each limit with how many calls count against it now, if anybody looked."""
+        used = self.used if self.used is not None else [None] * len(self.limits)
+        return list(zip(self.limits, used, strict=True))
 
     def to_json(self) -> dict[str, object]:
         """Return the contract's shape of `remit explain --json`."""
@@ -50,9 +62,10 @@ class Answer:
             "tool": str(self.tool) if self.tool is not None else None,
             "available": self.available,
             "limits": [
-                {"rule": limit.rule, "calls": limit.calls, "seconds": limit.seconds}
-                for limit in self.limits
+                {"rule": limit.rule, "calls": limit.calls, "seconds": limit.seconds, "used": used}
+                for limit, used in self.counted()
             ],
+            "arguments": None if self.arguments is None else _shown(self.arguments),
             "layers": [
                 {
                     "layer": verdict.layer.value,
@@ -63,6 +76,14 @@ class Answer:
                 for verdict in self.explanation.layers
             ],
         }
+
+
+def _shown(arguments: Examined) -> dict[str, object]:
+    return {
+        "checked": arguments.checked,
+        "valid": not arguments.problem,
+        "problem": arguments.problem or None,
+    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,6 +158,26 @@ class Authority:
             raise BadCall(f"the name {alias!r} fits several tools: {names}; use one of them")
         return found[0] if found else ToolId.parse(alias)
 
+    def tools(self) -> Sequence[ToolId]:
+        """Return every tool that has a name here: declared, offered or ever seen; in list order."""
+        return sorted(self._names.tools, key=list_order)
+
+    def published(self, tool: ToolId) -> str:
+        """Return the name of one of `tools()` on `/mcp` (R2)."""
+        return self._names.published(tool)
+
+    def is_available(self, tool: ToolId) -> bool:
+        """Whether its server is known to offer it."""
+        return tool in self._available
+
+    def decide(self, principal: Principal, tool: ToolId) -> Decision:
+        """Say whether *principal* may call *tool*, without every layer's verdict."""
+        return decide(self._snapshot, principal, tool)
+
+    def standing(self, principal: Principal) -> Standing:
+        """Return what it is to the rules; whoever has the same is answered the same."""
+        return standing_of(self._snapshot, principal)
+
     def explain(self, principal: Principal, alias: str, *, barred: str = "") -> Answer:
         """Say whether *principal* may call the tool, and what each layer says.
 
@@ -154,7 +195,7 @@ class Authority:
         allowed = explanation.decision.allowed
         return Answer(
             tool=tool,
-            available=tool in self._available,
+            available=self.is_available(tool),
             explanation=explanation,
             limits=self._snapshot.limits.allowances(principal, tool) if allowed else (),
         )

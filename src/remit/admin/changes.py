@@ -1,7 +1,7 @@
 """What a new declaration would change, and who gains or loses which tool by it."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, cast
@@ -73,11 +73,16 @@ def document_changes(
 
 
 def authority_changes(
-    old: PolicySnapshot, new: PolicySnapshot, tools: Iterable[ToolId]
+    old: PolicySnapshot,
+    new: PolicySnapshot,
+    tools: Iterable[ToolId],
+    *,
+    roles: Collection[str] | None = None,
 ) -> tuple[AuthorityChange, ...]:
     """Return who gains or loses which of *tools*, by the `decide()` of every call (R10).
 
-    Asked are every declared role, every user role and every agent type, each alone.
+    Asked are every declared role, every user role and every agent type, each alone; where *roles*
+    are given, only those.
     """
     known = sorted(set(tools))
     return tuple(
@@ -89,6 +94,7 @@ def authority_changes(
             reason=after.reason,
         )
         for caller in _callers(old, new)
+        if roles is None or (caller.kind is PrincipalKind.ROLE and caller.name in roles)
         for tool in known
         if (after := decide(new, caller, tool)).allowed != decide(old, caller, tool).allowed
     )
@@ -97,7 +103,32 @@ def authority_changes(
 def shifts_of_authority(
     old: Declaration, new: Declaration, seen: Iterable[ToolId], *, tenant: str, now: datetime
 ) -> tuple[AuthorityChange, ...]:
-    """Return who would gain or lose which tool if *new* took the place of *old*.
+    """Return who would gain or lose which tool if *new* took the place of *old*."""
+    return compare(old, new, seen, tenant=tenant, now=now).shifts()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """The rules of two declarations, and the tools that either is asked about.
+
+    Attributes:
+        roles: Those that differ, where nothing but roles does; else None.
+    """
+
+    old: PolicySnapshot
+    new: PolicySnapshot
+    tools: Collection[ToolId]
+    roles: Collection[str] | None
+
+    def shifts(self) -> tuple[AuthorityChange, ...]:
+        """Return which role, user role or agent type gains or loses which tool."""
+        return authority_changes(self.old, self.new, self.tools, roles=self.roles)
+
+
+def compare(
+    old: Declaration, new: Declaration, seen: Iterable[ToolId], *, tenant: str, now: datetime
+) -> Compared:
+    """Return what compares who may use which tool under *old* and under *new*.
 
     Asked is about every tool that either declares or is known to offer, and about those *seen*.
     """
@@ -105,7 +136,12 @@ def shifts_of_authority(
         compile_snapshot(declaration, tenant=tenant, revision=number, now=now)
         for number, declaration in enumerate((old, new))
     )
-    return authority_changes(before, after, {*seen, *known_tools(old), *known_tools(new)})
+    return Compared(
+        old=before,
+        new=after,
+        tools={*seen, *known_tools(old), *known_tools(new)},
+        roles=_roles_alone(old, new),
+    )
 
 
 def known_tools(declaration: Declaration) -> frozenset[ToolId]:
@@ -116,6 +152,21 @@ def known_tools(declaration: Declaration) -> frozenset[ToolId]:
         for tool in offered_by(config) or ()
     }
     return declared_tools(declaration) | published
+
+
+def _roles_alone(old: Declaration, new: Declaration) -> Collection[str] | None:
+    """Return the roles that differ where nothing else does, else None.
+
+    A caller of one role is decided on by that role and by what is no role: with hundreds of roles
+    most of the work is asking about those that nobody touched.
+    """
+    rest, rest_now = (
+        {section: value for section, value in one.document.items() if section != "roles"}
+        for one in (old, new)
+    )
+    if rest != rest_now:
+        return None
+    return {name for name in (*old.roles, *new.roles) if old.roles.get(name) != new.roles.get(name)}
 
 
 def _callers(old: PolicySnapshot, new: PolicySnapshot) -> Iterator[Principal]:

@@ -6,13 +6,15 @@ from the shipped catalogue.
 
 import shutil
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
+from importlib.util import find_spec
 from pathlib import Path
 
 from remit.admin.complaints import Complaints
 from remit.admin.declaration import Loaded
 from remit.admin.known_servers import hints_by, offered_by, unclaimed_package
+from remit.admin.oidc_rules import secret_problems
 from remit.admin.published_names import published_names
 from remit.admin.secrets_in_clear import secrets_in_clear
 from remit.calls.redact import redacted_text
@@ -25,6 +27,7 @@ from remit.model.roles import Role
 from remit.model.servers import ServerConfig, Transport
 from remit.policy.findings import Finding, Severity
 from remit.policy.lint import lint
+from remit.policy.snapshot import DATA
 from remit.upstreams.environment import missing, resolve
 
 
@@ -78,6 +81,8 @@ def check_declaration(
     for config in declaration.servers.values():
         if config.enabled:
             warnings += _server_problems(config, complaints, environ)
+    if declaration.oidc is not None:
+        warnings += secret_problems(complaints, declaration.oidc, environ)
     return Report(
         errors=_in_order(errors),
         warnings=_in_order(warnings),
@@ -108,10 +113,7 @@ def _lint_problems(
     now: datetime | None,
     in_use: Collection[str] | None,
 ) -> Iterator[tuple[Severity, Problem]]:
-    # A server that is left out has a warning of its own; to the rules it is there, switched off.
-    left_out = {name: replace(config, enabled=False) for name, config in loaded.left_out.items()}
-    servers = {**loaded.declaration.servers, **left_out}
-    declaration = replace(loaded.declaration, servers=servers)
+    declaration = loaded.declaration
     known = _known_offers(declaration, offered)
     for finding in lint(declaration, known, now=now, in_use=in_use):
         problem = Problem(
@@ -119,7 +121,7 @@ def _lint_problems(
             message=finding.message,
             file=complaints.file,
             line=complaints.line_of_path(finding.path),
-            remedy=_with_names(finding, servers) or finding.remedy,
+            remedy=_with_names(finding, declaration.servers) or finding.remedy,
         )
         yield finding.severity, problem
 
@@ -170,6 +172,14 @@ def _server_problems(
             remedy=f"set {error.name}, or give a default: `${{{error.name}:-…}}`",
         )
     yield from _idle_variables(config, complaints, environ)
+    if config.builtin == DATA and find_spec("sqlglot") is None:
+        yield complaints.at(
+            "missing-extra",
+            f"needs a parser of SQL, which is not installed: server {config.name!r} would not"
+            " start",
+            where=(*where, "builtin"),
+            remedy="install remit[data]",
+        )
     if not unset and config.transport is Transport.STDIO:
         yield from _launch_problems(config, complaints, environ)
 

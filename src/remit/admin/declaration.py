@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
+from remit.admin import oidc_rules
+from remit.admin.alert_rules import alert_problems, alert_rules_of
 from remit.admin.complaints import Complaints, Location
 from remit.admin.grant_rules import (
     agent_type_of,
@@ -21,18 +23,20 @@ from remit.admin.grant_rules import (
 )
 from remit.admin.http_rules import http_problems
 from remit.admin.issuer_rules import issuer_of, issuer_problems, repeated_issuers
-from remit.admin.known_servers import known_builtins, later_builtins
+from remit.admin.known_servers import known_builtins
 from remit.admin.later_releases import idle_parts
 from remit.admin.limit_rules import limit_of, limit_problems
 from remit.admin.names import role_name_problem
 from remit.admin.published_names import choice_problem, renaming
 from remit.admin.schema import (
     AgentTypeShape,
+    AlertsShape,
     DocumentShape,
     GrantShape,
     HttpShape,
     JwtShape,
     LimitShape,
+    OidcShape,
     RoleShape,
     ServerShape,
     Shape,
@@ -49,9 +53,11 @@ from remit.admin.server_rules import (
 from remit.admin.spelling import nearest, spell
 from remit.admin.yaml_source import read_file
 from remit.errors import DeclarationError, Problem
-from remit.model.declaration import AuditSettings, Declaration, HttpSettings
+from remit.model.alert_rules import AlertRules
+from remit.model.declaration import AuditSettings, DataSettings, Declaration, HttpSettings
 from remit.model.grants import AgentTypeRule, Grant, JwtIssuer, PolicySettings, ToolsetOptions
 from remit.model.limits import Limit
+from remit.model.oidc import OidcProvider
 from remit.model.roles import Role
 from remit.model.servers import ServerConfig, Session, ToolSettings, Transport
 from remit.policy.patterns import check_pattern
@@ -65,14 +71,12 @@ class Loaded:
         positions: Path such as `roles.designer.tools.git[0]` to its 1-based line.
         file: As the user gave it; empty for a document from the database.
         warnings: What is suspicious without being an error.
-        left_out: Servers that were declared and that this version cannot offer.
     """
 
     declaration: Declaration
     positions: Mapping[str, int] = field(repr=False, default_factory=dict[str, int])
     file: str = ""
     warnings: tuple[Problem, ...] = ()
-    left_out: Mapping[str, ServerConfig] = field(default_factory=dict[str, ServerConfig])
 
 
 def load_declaration(path: Path) -> Loaded:
@@ -113,7 +117,6 @@ def _parse(
         positions=spelled.positions,
         file=file,
         warnings=tuple(sorted(reader.warnings, key=lambda problem: problem.line)),
-        left_out=reader.left_out,
     )
 
 
@@ -124,7 +127,6 @@ class _Reader:
         self._complaints = complaints
         self.errors: list[Problem] = []
         self.warnings: list[Problem] = []
-        self.left_out: dict[str, ServerConfig] = {}
 
     def declaration(self, data: Mapping[str, object]) -> Declaration:
         """Return what the document declares, without what turned out wrong."""
@@ -148,9 +150,12 @@ class _Reader:
             groups=self._groups(shape.groups),
             policy=PolicySettings(**_given(shape.policy)),
             issuers=self._distinct([issuer for issuer in issuers if issuer is not None]),
+            oidc=self._provider(shape.identity.oidc),
             limits=tuple(limit for limit in limits if limit is not None),
             audit=AuditSettings(**_given(shape.audit)),
             http=self._http(shape.server),
+            data=DataSettings(**_given(shape.data)),
+            alerts=self._alerts(shape.alerts),
             document=data,
         )
 
@@ -181,22 +186,10 @@ class _Reader:
         return config if self._is_offered(config) else None
 
     def _is_offered(self, config: ServerConfig) -> bool:
-        """Whether this version can offer the server; a builtin that nobody knows is an error."""
+        """Whether there is such a server; a builtin that nobody knows is an error."""
         if config.transport is not Transport.BUILTIN or config.builtin in known_builtins():
             return True
         where = ("mcp_servers", config.name, "builtin")
-        if config.builtin in later_builtins():
-            self.left_out[config.name] = config
-            self.warnings.append(
-                self._complaints.at(
-                    "not-in-this-release",
-                    f"names remit's own {config.builtin!r} server, which is not in this release:"
-                    f" {config.name!r} is left out",
-                    where=where,
-                    remedy="give a `command` or a `url` instead, or remove the server",
-                )
-            )
-            return False
         known = tuple(sorted(known_builtins()))
         meant = nearest(config.builtin, known)
         self.errors.append(
@@ -275,9 +268,28 @@ class _Reader:
         self.errors += problems
         return None
 
+    def _provider(self, entry: Mapping[str, object]) -> OidcProvider | None:
+        if not entry:
+            return None
+        examined = self._complaints.examine(OidcShape, entry, oidc_rules.WHERE)
+        shape = OidcShape.model_validate(examined.sound)
+        problems = [*examined.problems]
+        if not problems:
+            problems += oidc_rules.provider_problems(self._complaints, shape)
+        self.errors += problems
+        if problems:
+            return None
+        provider = oidc_rules.provider_of(shape)
+        self.warnings += oidc_rules.nobody_problems(self._complaints, provider)
+        return provider
+
     def _http(self, shape: HttpShape) -> HttpSettings:
         self.errors += http_problems(self._complaints, shape)
         return HttpSettings(**_given(shape))
+
+    def _alerts(self, shape: AlertsShape) -> AlertRules:
+        self.errors += alert_problems(self._complaints, shape)
+        return alert_rules_of(shape)
 
     def _limit(self, index: int, entry: object) -> Limit | None:
         where: Location = ("limits", index)

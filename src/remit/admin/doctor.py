@@ -1,6 +1,7 @@
 """Is this installation healthy, and what to do about each finding?
 
     servers, each really connected to ──▶ what they offer ──▶ the declaration, as `remit check`
+    datasources, each connected to      ──▶ does it answer; could whoever reads do more than that
     database, journal, record          ──▶ is it there, current, quick; is anything left behind
     state folder, disk                 ──▶ who can read it; is there room
     port                               ──▶ who listens there (only where nobody does yet)
@@ -17,8 +18,16 @@ from typing import Final
 import anyio
 
 from remit.admin.check import Report
+from remit.admin.doctor_data import of_datasources
 from remit.admin.doctor_places import of_disk, of_state
-from remit.model.health import DatabaseHealth, Examination, Finding, Grade, ServerHealth
+from remit.model.health import (
+    DatabaseHealth,
+    DatasourceHealth,
+    Examination,
+    Finding,
+    Grade,
+    ServerHealth,
+)
 from remit.model.servers import ServerConfig, ServerTrial
 
 LONGEST_TRIAL: Final = 45.0
@@ -68,11 +77,13 @@ class Patient:
 
     Attributes:
         check: From what servers offer to what `remit check` says.
+        look_at_data: Connects to its datasources, where it has a `data` server.
     """
 
     servers: Mapping[str, ServerConfig]
     try_out: TryOut
     check: Callable[[Mapping[str, frozenset[str]]], Report]
+    look_at_data: Callable[[], Awaitable[Sequence[DatasourceHealth]]] | None = None
 
 
 async def examine(patient: Patient, premises: Premises | None) -> Examination:
@@ -92,6 +103,8 @@ async def examine(patient: Patient, premises: Premises | None) -> Examination:
     findings = list(_of_report(patient.check(offered)))
     for health in servers:
         findings += _of_server(health, trials[health.name])
+    if patient.look_at_data is not None:
+        findings += of_datasources(await patient.look_at_data())
     if premises is not None:
         findings += _of_database(await premises.look_at_database())
         findings += of_state(premises.state, premises.files)

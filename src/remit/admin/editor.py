@@ -18,14 +18,17 @@ import structlog
 
 from remit.admin.changes import (
     AuthorityChange,
+    Compared,
     DocumentChange,
+    compare,
     document_changes,
-    shifts_of_authority,
 )
 from remit.admin.check import check_declaration
 from remit.admin.declaration import Loaded, parse_document
 from remit.admin.edits import Document, Edit
+from remit.admin.named_changes import find_named, named_by, named_changes
 from remit.admin.revisions import RevisionStore, parse_revision
+from remit.admin.subjects import Subjects
 from remit.calls.redact import recorded_text
 from remit.errors import BadCall, DeclarationError, Outdated, Problem, StorageUnavailable
 from remit.model.declaration import Declaration
@@ -87,6 +90,7 @@ class Editor:
         seen: SeenStore,
         *,
         environ: Mapping[str, str],
+        subjects: Callable[[str, datetime], Subjects],
         follow: Callable[[str], Awaitable[object]],
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
@@ -96,12 +100,14 @@ class Editor:
             store: Where revisions are kept.
             seen: What servers were seen to offer.
             environ: What `${NAME}` is looked up in, for warnings alone.
+            subjects: Returns what finds the callers of a tenant, as they stand at a moment.
             follow: Puts the latest revision of a tenant in force here; elsewhere it is noticed.
             now: The time, aware UTC.
         """
         self._store = store
         self._seen = seen
         self._environ = environ
+        self._subjects = subjects
         self._follow = follow
         self._now = now
 
@@ -176,26 +182,41 @@ class Editor:
             )
         seen = await self._seen.all_tools(tenant)
         # Thousands of rules take a while: in a thread, so that calls go on meanwhile.
-        edited = await anyio.to_thread.run_sync(self._edited, tenant, edit, base, seen)
-        return base, edited
+        new, rules, edited = await anyio.to_thread.run_sync(self._edited, tenant, edit, base, seen)
+        names = named_by(base.loaded.declaration, new)
+        more = await self._named_changes(tenant, names, rules) if names else ()
+        return base, replace(edited, authority=(*edited.authority, *more))
 
-    def _edited(self, tenant: str, edit: Edit, base: _Base, seen: Sequence[Tool]) -> Edited:
+    async def _named_changes(
+        self, tenant: str, names: Sequence[str], rules: Compared
+    ) -> Sequence[AuthorityChange]:
+        """Return what those gain and lose whom a change of grants or groups names."""
+        named = await find_named(self._subjects(tenant, self._now()), names)
+        return await anyio.to_thread.run_sync(
+            named_changes, rules.old, rules.new, rules.tools, named
+        )
+
+    def _edited(
+        self, tenant: str, edit: Edit, base: _Base, seen: Sequence[Tool]
+    ) -> tuple[Declaration, Compared, Edited]:
         loaded = parse_document(edit(base.document))
-        document, now = loaded.declaration.document, self._now()
-        return Edited(
+        document = loaded.declaration.document
+        rules = compare(
+            base.loaded.declaration,
+            loaded.declaration,
+            [tool.id for tool in seen],
+            tenant=tenant,
+            now=self._now(),
+        )
+        edited = Edited(
             number=base.number,
             is_written=False,
             document=document,
             changes=document_changes(base.document, document),
-            authority=shifts_of_authority(
-                base.loaded.declaration,
-                loaded.declaration,
-                [tool.id for tool in seen],
-                tenant=tenant,
-                now=now,
-            ),
+            authority=rules.shifts(),
             warnings=self._new_warnings(base.loaded, loaded, seen),
         )
+        return loaded.declaration, rules, edited
 
     def _new_warnings(self, old: Loaded, new: Loaded, seen: Sequence[Tool]) -> tuple[Problem, ...]:
         names: dict[str, set[str]] = {}

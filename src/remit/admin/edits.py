@@ -13,9 +13,10 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Final, cast
 
-from remit.admin.masking import restored
+from remit.admin.masking import masks_left, restored, restored_document
 from remit.admin.spelling import Spelled, nearest, spell
-from remit.errors import BadCall, Conflict, DeclarationError, NotFound
+from remit.calls.redact import REDACTED
+from remit.errors import BadCall, Conflict, DeclarationError, NotFound, Problem
 from remit.policy.toolsets import Audience
 
 Document = Mapping[str, object]
@@ -225,19 +226,55 @@ def set_toolset_options(options: Mapping[str, bool]) -> Edit:
     return edit
 
 
-def become(document: Document) -> Edit:
-    """Make the whole document another one; a server's masked secrets keep the values they have."""
+def set_retention(*, days: int | None, rows: int | None) -> Edit:
+    """Say how long the record is kept; None for no such bound."""
+    bounds = {"retention_days": days, "retention_rows": rows}
 
-    def edit(stored: Document) -> Document:
-        new = _sound(spell(document, {}, ""))
-        declared, known = entries(new, Kind.SERVER), entries(stored, Kind.SERVER)
-        servers = {
-            name: restored(_mapping(entry), _mapping(known[name])) if name in known else entry
-            for name, entry in declared.items()
+    def edit(document: Document) -> Document:
+        audit = {
+            key: value
+            for key, value in _mapping(document.get("audit")).items()
+            if key not in bounds
         }
-        return {**new, Kind.SERVER.value: servers} if servers else new
+        audit |= {key: bound for key, bound in bounds.items() if bound is not None}
+        rest = {key: value for key, value in document.items() if key != "audit"}
+        return {**rest, "audit": audit} if audit else rest
 
     return edit
+
+
+def set_alerts(section: Entry) -> Edit:
+    """Make `alerts` what *section* says; what it does not say is as it is by default (S2.48)."""
+
+    def edit(document: Document) -> Document:
+        return {**document, "alerts": _sound(spell({"alerts": section}, {}, ""))["alerts"]}
+
+    return edit
+
+
+def become(document: Document) -> Edit:
+    """Make the whole document another one; masked secrets keep the values they have.
+
+    Raises:
+        DeclarationError: A mask stands where no secret is stored; in servers their rules say so.
+    """
+
+    def edit(stored: Document) -> Document:
+        new = restored_document(_sound(spell(document, {}, "")), stored)
+        others = {key: value for key, value in new.items() if key != Kind.SERVER.value}
+        if left := [_masked_secret(path) for path in masks_left(others, stored)]:
+            raise DeclarationError(left)
+        return new
+
+    return edit
+
+
+def _masked_secret(path: str) -> Problem:
+    return Problem(
+        code="masked-secret",
+        message=f"{path!r} holds {REDACTED}, which only stands for a value that was not shown",
+        remedy="write the value; left where it was shown it would stay",
+    )
 
 
 def _with(document: Document, kind: Kind, name: str, entry: Entry) -> Document:

@@ -1,8 +1,9 @@
 """What must hold of an issuer of tokens beyond its types: keys, algorithms, audience."""
 
 import re
-from collections.abc import Iterator
-from urllib.parse import urlsplit
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+from urllib.parse import SplitResult, urlsplit
 
 from remit.admin.complaints import Complaints, Location
 from remit.admin.schema import JwtShape
@@ -11,8 +12,12 @@ from remit.errors import Problem
 from remit.model.grants import PUBLIC_KEY_ALGORITHMS, SECRET_ALGORITHMS, JwtIssuer
 from remit.model.principals import UserRole
 
-_SCOPE = re.compile(r"[\x21\x23-\x5B\x5D-\x7E]+")  # RFC 6749 §3.3
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_SCOPE: Final = re.compile(r"[\x21\x23-\x5B\x5D-\x7E]+")
+"""A scope (RFC 6749 §3.3)."""
+
+_VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+"""The name of an environment variable."""
+
 _SOURCES = ("jwks_url", "jwks_file", "secret_env")
 
 
@@ -43,14 +48,7 @@ def issuer_problems(complaints: Complaints, where: Location, shape: JwtShape) ->
             where=where,
             remedy="write what the issuer puts into `aud` for this gateway",
         )
-    for index, scope in enumerate(shape.scopes):
-        if _SCOPE.fullmatch(scope) is None:
-            yield complaints.at(
-                "bad-value",
-                "is no scope: visible ASCII without spaces, quotes and backslashes",
-                where=(*where, "scopes", index),
-                remedy="write each scope as an entry of its own",
-            )
+    yield from scope_problems(complaints, where, shape.scopes)
     yield from _source_problems(complaints, where, shape)
     yield from _algorithm_problems(complaints, where, shape)
     roles = tuple(role.value for role in UserRole)
@@ -62,9 +60,46 @@ def issuer_problems(complaints: Complaints, where: Location, shape: JwtShape) ->
             where=(*where, "default_user_role"),
             remedy=f"did you mean {meant!r}?" if meant else "",
         )
-    for claim, name in shape.claims.model_dump(exclude_unset=True).items():
+    yield from claim_problems(complaints, where, shape.claims.model_dump(exclude_unset=True))
+
+
+def scope_problems(
+    complaints: Complaints, where: Location, scopes: Sequence[str]
+) -> Iterator[Problem]:
+    """Give the entries of `scopes` below *where* that are no scope."""
+    for index, scope in enumerate(scopes):
+        if _SCOPE.fullmatch(scope) is None:
+            yield complaints.at(
+                "bad-value",
+                "is no scope: visible ASCII without spaces, quotes and backslashes",
+                where=(*where, "scopes", index),
+                remedy="write each scope as an entry of its own",
+            )
+
+
+def claim_problems(
+    complaints: Complaints, where: Location, claims: Mapping[str, str]
+) -> Iterator[Problem]:
+    """Give the entries of `claims` below *where* that name none."""
+    for claim, name in claims.items():
         if not name.strip():
             yield complaints.at("bad-name", "is an empty name", where=(*where, "claims", claim))
+
+
+def variable_problems(complaints: Complaints, where: Location, name: str) -> Iterator[Problem]:
+    """Give that *name*, which stands at *where*, is no name of an environment variable."""
+    if _VARIABLE.fullmatch(name) is None:
+        yield complaints.at("bad-value", "must be the name of an environment variable", where=where)
+
+
+def web_address(text: str) -> SplitResult | None:
+    """Return the parts of an address of the web, or None where *text* is none."""
+    try:
+        parts = urlsplit(text)
+        is_address = bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return None
+    return parts if is_address and parts.scheme in ("http", "https") else None
 
 
 def repeated_issuers(complaints: Complaints, issuers: list[JwtIssuer]) -> Iterator[Problem]:
@@ -94,23 +129,16 @@ def _source_problems(complaints: Complaints, where: Location, shape: JwtShape) -
         yield complaints.at(
             "missing-key", "needs one of `jwks_url`, `jwks_file` and `secret_env`", where=where
         )
-    elif shape.secret_env and not _VARIABLE.fullmatch(shape.secret_env):
-        yield complaints.at(
-            "bad-value",
-            "must be the name of an environment variable",
-            where=(*where, "secret_env"),
-        )
-    elif shape.jwks_url and (reason := _address_problem(shape)) is not None:
-        yield complaints.at("bad-value", reason, where=(*where, "jwks_url"))
+    else:
+        if shape.secret_env:
+            yield from variable_problems(complaints, (*where, "secret_env"), shape.secret_env)
+        if shape.jwks_url and (reason := _address_problem(shape)) is not None:
+            yield complaints.at("bad-value", reason, where=(*where, "jwks_url"))
 
 
 def _address_problem(shape: JwtShape) -> str | None:
-    try:
-        parts = urlsplit(shape.jwks_url)
-        is_address = bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        is_address, parts = False, urlsplit("")
-    if not is_address or parts.scheme not in ("http", "https"):
+    parts = web_address(shape.jwks_url)
+    if parts is None:
         return "must be an address such as https://idp.example/keys"
     if parts.scheme == "http" and not shape.allow_private_url:
         return "must begin with https: whoever changes the keys on the way signs tokens"

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final, Protocol
 
-from remit.admin.names import LONGEST_NAME, is_name, require_key_name, require_role
+from remit.admin.names import LONGEST_NAME, is_name, require_key_name, require_owner, require_role
 from remit.errors import BadCall
 from remit.identity.api_keys import hash_secret, make_key_text
 from remit.model.agents import Agent
@@ -17,7 +17,7 @@ ADMIN_KEY_NAME: Final = "admin"
 LONGEST_OVERLAP: Final = 30 * 24 * 3600.0
 """Seconds that a replaced key may go on holding."""
 
-PURPOSES: Final = "--role ROLE, --user-role ROLE, --service, --agent ID or --admin"
+PURPOSES: Final = "--role ROLE, --user-role ROLE, --service, --agent ID, --admin or --auditor"
 
 _UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
@@ -75,6 +75,8 @@ async def make_key(
     agent: Agent | None = None,
     act_for: Sequence[str] = (),
     admin: bool = False,
+    auditor: bool = False,
+    owner: str = "",
     expires: datetime | None = None,
     roles: Mapping[str, Role],
 ) -> MadeKey:
@@ -83,26 +85,14 @@ async def make_key(
     A role and a user role go together, since each governs its own domain (R9); the other purposes
     stand alone. An agent's key has the type and the role that the agent has when it is used. Beside
     any of them stands *act_for*: ids out of `registered`, of agents that it may act for (R26).
+    *owner* is the name of the user whose key it is (R13).
 
     Raises:
         NotFound: The role is not declared; the text names those that are.
         BadCall: The name does not do, it would have expired, or it is for nothing or for things
             that do not go together.
     """
-    require_key_name(name)
-    check_purpose(
-        role=role,
-        user_role=user_role,
-        service=service,
-        queries=queries,
-        agent=agent.id if agent is not None else None,
-        act_for=act_for,
-        admin=admin,
-    )
-    if role is not None:
-        require_role(role, roles)
-    if expires is not None and expires <= now:
-        raise BadCall(f"the key would already have expired at {expires.isoformat()}")
+    _check_labels(name, owner, expires, now)
     text = make_key_text()
     key = Key(
         id=text.id,
@@ -116,11 +106,36 @@ async def make_key(
         agent=agent.id if agent is not None else "",
         act_for=tuple(dict.fromkeys(act_for)),
         admin=admin,
+        auditor=auditor,
+        owner=owner,
         created=now,
         expires=expires,
     )
+    _check_purpose_of(key)
+    if role is not None:
+        require_role(role, roles)
     await store.add(key)
     return MadeKey(key=key, text=text.reveal())
+
+
+def _check_purpose_of(key: Key) -> None:
+    check_purpose(
+        role=next(iter(key.roles), None),
+        user_role=next(iter(key.user_roles), None),
+        service=key.service,
+        queries=key.queries,
+        agent=key.agent or None,
+        act_for=key.act_for,
+        admin=key.admin,
+        auditor=key.auditor,
+    )
+
+
+def _check_labels(name: str, owner: str, expires: datetime | None, now: datetime) -> None:
+    require_key_name(name)
+    require_owner(owner)
+    if expires is not None and expires <= now:
+        raise BadCall(f"the key would already have expired at {expires.isoformat()}")
 
 
 async def rotate_key(
@@ -176,6 +191,7 @@ def check_purpose(
     agent: str | None,
     act_for: Sequence[str],
     admin: bool,
+    auditor: bool,
 ) -> None:
     """Refuse a key that is for nothing, or for things that do not go together.
 
@@ -183,7 +199,7 @@ def check_purpose(
         BadCall: The text says what goes together.
     """
     by_role = role is not None or user_role is not None
-    purposes = (by_role, service, agent is not None, admin).count(True)
+    purposes = (by_role, service, agent is not None, admin, auditor).count(True)
     if not purposes:
         beside = "; --act-for goes beside it: whoever acts for an agent may what both may"
         raise BadCall(f"say what the key is for: {PURPOSES}{beside if act_for else ''}")

@@ -16,10 +16,23 @@ from remit.model.tools import Hints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BundledServer:
+    """A server that this version brings along.
+
+    Attributes:
+        about: What it is for, in a line.
+    """
+
+    name: str
+    about: str
+    tools: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Catalogue:
     offers: Mapping[Named, Mapping[str, Hints]]
+    about: Mapping[str, str]
     builtin: Mapping[str, frozenset[str]]
-    later: Mapping[str, frozenset[str]]
     unclaimed: Mapping[Named, str]
 
 
@@ -64,19 +77,20 @@ def known_builtins() -> frozenset[str]:
     return frozenset(_catalogue().builtin)
 
 
-def later_builtins() -> frozenset[str]:
-    """Return the names of the bundled servers that only a later version has."""
-    return frozenset(_catalogue().later)
+def bundled_servers() -> tuple[BundledServer, ...]:
+    """Return the servers that this version bundles, in no order that counts."""
+    catalogue = _catalogue()
+    return tuple(
+        BundledServer(name=name, about=catalogue.about[name], tools=tools)
+        for name, tools in catalogue.builtin.items()
+    )
 
 
 def _published_by(config: ServerConfig) -> frozenset[str]:
-    catalogue = _catalogue()
-    nothing = frozenset[str]()
     if config.transport is Transport.BUILTIN:
-        bundled = {**catalogue.later, **catalogue.builtin}
-        return bundled.get(config.builtin, nothing)
+        return _catalogue().builtin.get(config.builtin, frozenset())
     claimed = hints_by(config)
-    return frozenset(claimed) if claimed is not None else nothing
+    return frozenset(claimed or ())
 
 
 @cache
@@ -92,8 +106,8 @@ def _catalogue() -> _Catalogue:
             for kind in get_args(Kind)
             if kind in server
         },
+        about=cast("dict[str, str]", data["about"]),
         builtin=_tool_sets(data["builtin"]),
-        later=_tool_sets(data["later"]),
         unclaimed={
             Named(kind, name): reason
             for kind, names in unclaimed.items()

@@ -6,10 +6,7 @@ from typing import cast
 from remit.admin.complaints import Location
 
 _MEANINGS: Mapping[tuple[str, ...], str] = {
-    ("identity", "oidc"): "nobody can sign in to the console",
     ("tenants",): "tenants are made by `remit tenants create`",
-    ("data",): "the `data` server is not there",
-    ("alerts",): "no alert is ever sent",
 }
 """Where it stands, and what its being idle means to whoever wrote it."""
 

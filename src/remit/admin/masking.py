@@ -5,11 +5,12 @@ themselves, `[redacted]` is shown instead, and whoever sends that back unchanged
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Final, cast
 
 from remit.admin.secrets_in_clear import is_secret, secret_arguments, without_scheme
+from remit.admin.yaml_source import child_path
 from remit.calls.redact import REDACTED, redacted_text
 
 _REFERENCE: Final = re.compile(r"\$\{(?:env:)?[A-Za-z_][A-Za-z0-9_]*\}")
@@ -20,7 +21,7 @@ _ADDRESS: Final = re.compile(
     r"(?P<query>\?[^#]*)?(?P<fragment>#.*)?",
     re.DOTALL,
 )
-_FREE: Final = frozenset({"data", "alerts", "tenants", "identity"})
+_FREE: Final = frozenset({"data", "tenants", "identity"})
 """Sections in which any key may name a secret."""
 
 _VALUES: Final = frozenset({"env", "headers"})
@@ -56,6 +57,32 @@ def restored(entry: Mapping[str, object], stored: Mapping[str, object]) -> dict[
     return cast("dict[str, object]", _put_back(entry, masked_server(stored), stored))
 
 
+def restored_document(
+    document: Mapping[str, object], stored: Mapping[str, object]
+) -> dict[str, object]:
+    """Do the same for a whole document, in every section of it."""
+    return cast("dict[str, object]", _put_back(document, masked(stored), stored))
+
+
+def masks_left(document: object, stored: object, path: str = "") -> Iterator[str]:
+    """Give the paths at which a mask stands for nothing that is *stored* there.
+
+    A text that was stored with such a word in it is what it was.
+    """
+    if isinstance(document, str):
+        if REDACTED in document and document != stored:
+            yield path
+    elif isinstance(document, Mapping):
+        values = _mapping(stored)
+        for key, value in cast("Mapping[str, object]", document).items():
+            yield from masks_left(value, values.get(key), child_path(path, key))
+    elif isinstance(document, list):
+        items = cast("list[object]", document)
+        pairs = zip_longest(items, _list(stored)[: len(items)])
+        for place, (item, value) in enumerate(pairs):
+            yield from masks_left(item, value, child_path(path, place))
+
+
 def _put_back(new: object, shown: object, stored: object) -> object:
     if isinstance(new, str):
         return stored if REDACTED in new and new == shown else new
@@ -69,9 +96,25 @@ def _put_back(new: object, shown: object, stored: object) -> object:
         items = cast("list[object]", new)
         return [
             _put_back(item, mask, value)
-            for item, mask, value in zip_longest(items, _list(shown), _list(stored))
-        ][: len(items)]
+            for item, mask, value in _paired(items, _list(shown), _list(stored))
+        ]
     return new
+
+
+def _paired(
+    items: list[object], shown: list[object], stored: list[object]
+) -> Iterator[tuple[object, object, object]]:
+    """Give each item with what stands for it in *shown* and *stored*.
+
+    An entry with names of its own may have moved: it is the one that is shown just so. One that
+    was changed as well is only known by its place, in a list of which nothing was taken out.
+    """
+    for place, item in enumerate(items):
+        at = place if place < len(shown) else None
+        if isinstance(item, Mapping):
+            same = [number for number, mask in enumerate(shown) if mask == item]
+            at = same[0] if same else at if len(items) == len(shown) else None
+        yield (item, None, None) if at is None else (item, shown[at], stored[at])
 
 
 def _mapping(value: object) -> Mapping[str, object]:

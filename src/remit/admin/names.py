@@ -5,6 +5,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from remit.errors import BadCall, NotFound
+from remit.identity.claims import LONGEST_NAME as LONGEST_USER_NAME
+from remit.identity.claims import is_name as is_user_name
+from remit.model.principals import UserRole
 from remit.model.roles import Role
 
 LONGEST_NAME: Final = 64
@@ -25,6 +28,19 @@ def require_key_name(text: str) -> None:
         raise BadCall(
             f"a key's name is 1 to {LONGEST_NAME} printable characters, and neither '.' nor '..';"
             f" not {text[: LONGEST_NAME + 1]!r}"
+        )
+
+
+def require_owner(text: str) -> None:
+    """Refuse what cannot be the name of a user whose key it is; empty for nobody's.
+
+    Raises:
+        BadCall: The text says what does.
+    """
+    if text and not is_user_name(text):
+        raise BadCall(
+            f"the owner of a key is a user's name, as tokens have it: 1 to {LONGEST_USER_NAME}"
+            " printable characters, without a space at an end"
         )
 
 
@@ -79,4 +95,9 @@ def require_role(name: str, roles: Mapping[str, Role]) -> None:
     """
     if name not in roles:
         known = ", ".join(sorted(roles)) or "none"
-        raise NotFound(f"no role {name!r} is declared; declared roles: {known}")
+        hint = (
+            "; what one is to the data server is a user role (--user-role)"
+            if name in set(UserRole)
+            else ""
+        )
+        raise NotFound(f"no role {name!r} is declared; declared roles: {known}{hint}")

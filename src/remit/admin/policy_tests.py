@@ -9,6 +9,7 @@ test suite that leaves it out would not notice if it went.
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Literal, cast
 
@@ -16,7 +17,7 @@ from remit.admin.authority import Authority
 from remit.admin.spelling import nearest
 from remit.admin.yaml_source import child_path, read_file
 from remit.errors import BadCall, DeclarationError, Problem
-from remit.model.decisions import Decision
+from remit.model.decisions import Decision, Explanation
 from remit.model.declaration import Declaration
 from remit.model.principals import Principal
 
@@ -131,14 +132,22 @@ async def run_cases(
             text = f"{case.subject!r} means no caller"
             results.append(Result(case=case, decision=None, problem=text))
             continue
-        try:
-            explanation = authority.explain(caller, case.tool).explanation
-        except BadCall as error:
-            results.append(Result(case=case, decision=None, problem=str(error)))
-            continue
-        reached = frozenset(verdict.rule for verdict in explanation.layers)
-        results.append(Result(case=case, decision=explanation.decision, reached=reached))
+        results.append(result_of(case, partial(_explained, authority, caller, case.tool)))
     return results
+
+
+def result_of(case: Case, explain: Callable[[], Explanation]) -> Result:
+    """Ask one case by *explain*, whose `BadCall` is why it cannot be asked."""
+    try:
+        explanation = explain()
+    except BadCall as error:
+        return Result(case=case, decision=None, problem=str(error))
+    reached = frozenset(verdict.rule for verdict in explanation.layers)
+    return Result(case=case, decision=explanation.decision, reached=reached)
+
+
+def _explained(authority: Authority, caller: Principal, tool: str) -> Explanation:
+    return authority.explain(caller, tool).explanation
 
 
 def uncovered_rules(declaration: Declaration, results: Sequence[Result]) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """Keeps the record to what the declaration says, once an hour while a gateway runs."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from typing import Final, Protocol
 
@@ -46,11 +46,25 @@ async def keep_to_retention(
         retentions: Tenant to how long its record is kept, as it is in force then.
         first_after: Seconds before the first run.
     """
-    await anyio.sleep(first_after)
-    while True:
+
+    async def prune_all() -> None:
         for tenant, retention in retentions().items():
             if retention.reason:
                 await _prune(record, tenant, retention)
+
+    await hourly(prune_all, first_after=first_after)
+
+
+async def hourly(work: Callable[[], Awaitable[None]], *, first_after: float = FIRST_AFTER) -> None:
+    """Do what keeps something to its limits, once an hour until cancelled.
+
+    Args:
+        work: Does it; what goes wrong is its own business.
+        first_after: Seconds before the first time.
+    """
+    await anyio.sleep(first_after)
+    while True:
+        await work()
         await anyio.sleep(EVERY)
 
 

@@ -232,6 +232,29 @@ class JwtShape(Shape):
     claims: ClaimsShape = ClaimsShape()
 
 
+class OidcClaimsShape(Shape):
+    """`identity.oidc.claims`."""
+
+    roles: Text = ""
+    tenant: Text = ""
+    name: Text = ""
+
+
+class OidcShape(Shape):
+    """`identity.oidc`: the OpenID provider that people sign in at; checked in `oidc_rules.py`."""
+
+    issuer: Text = ""
+    client_id: Text = ""
+    client_secret_env: Text = ""
+    scopes: Annotated[list[Text], BeforeValidator(_read_list)] = []
+    allow_private_url: Flag = False
+    claims: OidcClaimsShape = OidcClaimsShape()
+    administrators: Annotated[list[Text], BeforeValidator(_read_list)] = []
+    auditors: Annotated[list[Text], BeforeValidator(_read_list)] = []
+    reviewers: Annotated[list[Text], BeforeValidator(_read_list)] = []
+    users: Annotated[list[Text], BeforeValidator(_read_list)] = []
+
+
 class IdentityShape(Shape):
     """`identity`."""
 
@@ -254,6 +277,77 @@ class PolicyShape(Shape):
     """`policy`."""
 
     admin_bypass: Flag = False
+
+
+class DataShape(Shape):
+    """`data`: how the `data` server treats what callers send."""
+
+    screening: Annotated[Literal["refuse", "alert"], BeforeValidator(_read_word)] = "refuse"
+
+
+MOST_COUNTED = 10_000
+"""What an alert may count to: that many statements of a caller are looked at, at most."""
+
+_TIME_OF_DAY = r"([01]\d|2[0-3]):[0-5]\d"
+
+Threshold = Annotated[int, Field(ge=1, le=MOST_COUNTED)]
+TimeOfDay = Annotated[str, BeforeValidator(_read_text), Field(pattern=f"^{_TIME_OF_DAY}$")]
+
+
+class AlertShape(Shape):
+    """`alerts.*`: when alerts of one type are raised. Defaults are the model's."""
+
+    enabled: Flag = True
+    severity: Annotated[Literal["info", "warning", "critical"], BeforeValidator(_read_word)] = (
+        "warning"
+    )
+
+
+class VolumeAlertShape(AlertShape):
+    """`alerts.unusual_query_volume`."""
+
+    multiplier: Annotated[float, Field(gt=0, le=MOST_COUNTED, allow_inf_nan=False)] = 1
+    usual_per_hour: Threshold = 1
+
+
+class ExportAlertShape(AlertShape):
+    """`alerts.large_data_export`."""
+
+    rows: Annotated[int, Field(ge=1, le=1000)] = 1
+    rows_per_hour: Count = 1
+
+
+class HoursAlertShape(AlertShape):
+    """`alerts.after_hours_access`; times are UTC."""
+
+    begins: TimeOfDay = Field(default="00:00", alias="from")
+    ends: TimeOfDay = Field(default="00:00", alias="until")
+
+
+class NewUserAlertShape(AlertShape):
+    """`alerts.new_user_high_volume`."""
+
+    queries: Threshold = 1
+    hours: Annotated[int, Field(ge=1, le=24 * 31)] = 1
+
+
+class ErrorsAlertShape(AlertShape):
+    """`alerts.repeated_errors`."""
+
+    errors: Annotated[int, Field(ge=2, le=1000)] = 2
+    minutes: Annotated[int, Field(ge=1, le=24 * 60)] = 1
+
+
+class AlertsShape(Shape):
+    """`alerts`: when alerts are raised, by type (S2.48)."""
+
+    sql_injection_detected: AlertShape = AlertShape()
+    unusual_query_volume: VolumeAlertShape = VolumeAlertShape()
+    sensitive_table_access: AlertShape = AlertShape()
+    large_data_export: ExportAlertShape = ExportAlertShape()
+    after_hours_access: HoursAlertShape = HoursAlertShape()
+    new_user_high_volume: NewUserAlertShape = NewUserAlertShape()
+    repeated_errors: ErrorsAlertShape = ErrorsAlertShape()
 
 
 def _read_collection(value: object) -> object:
@@ -280,8 +374,8 @@ class DocumentShape(Shape):
     tenants: Collection = {}
     grants: list[object] = []
     groups: dict[str, list[Text]] = {}
-    data: dict[str, object] = {}
-    alerts: Collection = {}
+    data: DataShape = DataShape()
+    alerts: AlertsShape = AlertsShape()
     server: HttpShape = HttpShape()
 
 
@@ -299,10 +393,21 @@ PLACES: Mapping[Place, type[Shape]] = {
     ("identity",): IdentityShape,
     ("identity", "jwt", ANY): JwtShape,
     ("identity", "jwt", ANY, "claims"): ClaimsShape,
+    ("identity", "oidc"): OidcShape,
+    ("identity", "oidc", "claims"): OidcClaimsShape,
     ("limits", ANY): LimitShape,
     ("audit",): AuditShape,
     ("policy",): PolicyShape,
     ("server",): HttpShape,
+    ("data",): DataShape,
+    ("alerts",): AlertsShape,
+    ("alerts", "sql_injection_detected"): AlertShape,
+    ("alerts", "unusual_query_volume"): VolumeAlertShape,
+    ("alerts", "sensitive_table_access"): AlertShape,
+    ("alerts", "large_data_export"): ExportAlertShape,
+    ("alerts", "after_hours_access"): HoursAlertShape,
+    ("alerts", "new_user_high_volume"): NewUserAlertShape,
+    ("alerts", "repeated_errors"): ErrorsAlertShape,
 }
 """Every mapping with known keys, by where it stands."""
 

@@ -57,6 +57,19 @@ class Found(NamedTuple):
     barred: str = ""
 
 
+class NamedCaller(NamedTuple):
+    """A caller, and how it is asked about.
+
+    Attributes:
+        subject: SUBJECT, such as `key:ci`; the key of an agent stands as a key, too.
+        name: The second half of it.
+    """
+
+    subject: str
+    name: str
+    principal: Principal
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subjects:
     """Finds the principal that a SUBJECT of a tenant means.
@@ -101,6 +114,37 @@ class Subjects:
             raise BadCall(f"{text[:80]!r} is no subject: write {SPELLINGS}")
         found = await find(name)
         return found if isinstance(found, Found) else Found(found)
+
+    async def all_of(self, kind: PrincipalKind) -> Sequence[NamedCaller]:
+        """Return every caller of a kind that may come in, each as `find` would give it.
+
+        Roles come in the order of the declaration, keys oldest first, agents by id. What a user
+        may is in its token, so no user is known here.
+        """
+        found: Mapping[str, Principal] = {}
+        match kind:
+            case PrincipalKind.ROLE:
+                found = {name: await self._role(name) for name in self.roles}
+            case PrincipalKind.KEY:
+                found = await self._holding_keys()
+            case PrincipalKind.AGENT:
+                agents = await self.agents.all_agents(self.tenant)
+                found = {agent.id: agent.principal for agent in agents}
+            case PrincipalKind.USER_ROLE:
+                found = {role.value: await self._user_role(role) for role in UserRole}
+            case PrincipalKind.AGENT_TYPE:
+                found = {each.value: await self._agent_type(each) for each in AgentType}
+            case PrincipalKind.USER:
+                pass
+        return [NamedCaller(f"{kind.value}:{name}", name, held) for name, held in found.items()]
+
+    async def _holding_keys(self) -> Mapping[str, Principal]:
+        agents = {agent.id: agent for agent in await self.agents.all_agents(self.tenant)}
+        found: dict[str, Principal] = {}
+        for key in await self.keys.all_keys(self.tenant):
+            if key.name not in found and key.holds_at(self.now):
+                found[key.name] = principal_of(key, agents.get(key.agent))
+        return found
 
     def _finders(self) -> Mapping[str, Callable[[str], Awaitable[Principal | Found]]]:
         return {

@@ -152,7 +152,7 @@ def _syntax_error(error: yaml.YAMLError, text: str) -> Unreadable:
         return Unreadable("a tab stands where YAML wants spaces", line=line, remedy="use spaces")
     problem = " ".join(str(getattr(error, "problem", None) or "unexpected text").split())
     return Unreadable(
-        f"is not valid YAML: {problem}",
+        f"is not valid YAML at column {column + 1}: {problem}",
         line=line,
         remedy="look at the indentation, the colons and the quotes of this line and the one above",
     )

@@ -2,31 +2,51 @@
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 
 from remit.admin.change_record import ChangeRecord
 from remit.admin.editor import Editor
+from remit.admin.subjects import Subjects
 from remit.app.checkup import examine_gateway
 from remit.app.gateway import Gateway
+from remit.app.installation import Installation
 from remit.app.restarts import Restarts
 from remit.app.tenants import ServedTenant, ServedTenants
 from remit.calls.ids import new_id
 from remit.crew.human import HumanInbox
-from remit.doors.api.application import build_api
-from remit.doors.api.needs import Services
+from remit.data.alerts.desk import AlertDesk
+from remit.doors.api.application import build_edge, build_routes
+from remit.doors.api.inside import Inside
+from remit.doors.api.needs import DataPlace, Services
 from remit.doors.api.tenant import GatewayTenant
 from remit.doors.asgi import App
 from remit.doors.guard import Guard
 from remit.doors.oauth import ProtectedResources
 from remit.doors.refusals import Refusals
+from remit.storage.alerts import Alerts
 from remit.storage.crew import Crew
+from remit.storage.waiting import WaitingThings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManagementApi:
+    """The management API.
+
+    Attributes:
+        edge: Serves `/api/`.
+        inside: The same routes, for whoever is known in this process already.
+    """
+
+    edge: App
+    inside: Inside
 
 
 def build_gateway_api(
     gateway: Gateway, *, guard: Guard, resources: ProtectedResources, refusals: Refusals
-) -> App:
-    """Return what serves `/api/`.
+) -> ManagementApi:
+    """Return the API of an open gateway.
 
     Args:
         gateway: Open, and kept open while the application serves.
@@ -34,38 +54,69 @@ def build_gateway_api(
         resources: How this gateway is called, and its challenges.
         refusals: Counts whom it turns away.
     """
-    return build_api(
-        _services(gateway),
+    routes, services = build_routes(), _services(gateway)
+    edge = build_edge(
+        routes,
+        services,
         authenticate=gateway.authenticate,
         guard=guard,
         resources=resources,
         refusals=refusals,
     )
+    return ManagementApi(edge=edge, inside=Inside(routes=routes, services=services))
 
 
 def _services(gateway: Gateway) -> Services:
     installation = gateway.installation
     tenants = ManagedTenants(gateway.tenants, gateway.restarts)
+    data = gateway.tenants.data
+    crew = Crew(installation.database, gateway.tenants.notices)
     return Services(
         tenants=tenants,
         tenant_store=installation.tenants,
         keys=installation.keys,
         agents=installation.agents,
         users=installation.users,
+        crew=crew,
         inbox=HumanInbox(
-            store=Crew(installation.database, gateway.tenants.notices),
+            store=crew,
             clock=lambda: datetime.now(UTC),
             new_id=new_id,
         ),
+        data=DataPlace(
+            stores=lambda: data.stores, sources=lambda: data.sources, screening=data.screening
+        ),
+        alerts=AlertDesk(
+            store=Alerts(installation.database, gateway.tenants.notices),
+            clock=lambda: datetime.now(UTC),
+            new_id=new_id,
+        ),
+        datasources=lambda: gateway.tenants.data.datasources,
+        waiting=WaitingThings(installation.database),
         revisions=installation.revisions,
         editor=Editor(
-            installation.revisions, installation.seen, environ=os.environ, follow=tenants.follow
+            installation.revisions,
+            installation.seen,
+            environ=os.environ,
+            subjects=partial(_subjects, installation),
+            follow=tenants.follow,
         ),
         audit=gateway.audit,
         changes=ChangeRecord(gateway.audit),
         examine=lambda tenant, whole: examine_gateway(gateway, tenant, whole=whole),
         forget=gateway.authenticate.forget,
         now=lambda: datetime.now(UTC),
+    )
+
+
+def _subjects(installation: Installation, tenant: str, now: datetime) -> Subjects:
+    return Subjects(
+        tenant=tenant,
+        roles=(),  # of those a change itself says more
+        keys=installation.keys,
+        agents=installation.agents,
+        users=installation.users,
+        now=now,
     )
 
 
@@ -103,10 +154,13 @@ class ManagedTenants:
             self._managed[name] = GatewayTenant(
                 key=name,
                 id=served.tenant.uuid,
+                created=served.tenant.created,
                 policy=served.policy,
                 servers=served.fleet,
                 lists=served.listing,
                 directory=served.directory,
+                validator=served.validate,
+                used=self._tenants.allowances.used,
                 follower=served.follower,
                 restart=partial(self._restarts.restart, name),
             )

@@ -1,19 +1,25 @@
 """What `remit doctor` looks at, of a gateway that runs and of one that does not."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from remit.admin.check import Report, check_declaration
 from remit.admin.declaration import Loaded
 from remit.admin.doctor import Patient, Premises, examine
+from remit.admin.tenants import find_tenant
+from remit.app.bundled import DATA
+from remit.app.data import DataPlace
 from remit.app.gateway import Gateway
-from remit.errors import NotFound, StartupError
-from remit.model.health import DatabaseHealth, Examination
+from remit.errors import NotFound, StartupError, StorageUnavailable
+from remit.model.declaration import Declaration
+from remit.model.health import DatabaseHealth, DatasourceHealth, Examination
 from remit.settings import Settings
-from remit.storage.database import database_file, default_url
+from remit.storage.database import database_file, default_url, open_as_it_is
 from remit.storage.health import examine as examine_database
+from remit.storage.tenants import Tenants
 
 
 async def examine_gateway(gateway: Gateway, tenant: str, *, whole: bool) -> Examination:
@@ -35,9 +41,42 @@ async def examine_gateway(gateway: Gateway, tenant: str, *, whole: bool) -> Exam
     def check(offered: Mapping[str, frozenset[str]]) -> Report:
         return checked(Loaded(declaration=declaration), offered)
 
-    patient = Patient(servers=declaration.servers, try_out=served.fleet.try_out, check=check)
+    has_data = has_data_server(declaration)
+    patient = Patient(
+        servers=declaration.servers,
+        try_out=served.fleet.try_out,
+        check=check,
+        look_at_data=partial(_data_of, gateway.tenants.data, tenant) if has_data else None,
+    )
     settings = gateway.installation.settings
     return await examine(patient, premises_of(settings) if whole else None)
+
+
+async def data_without_gateway(settings: Settings) -> Sequence[DatasourceHealth]:
+    """Connect to the datasources of a tenant where no gateway runs; the database stays as it is."""
+    url = settings.database_url or default_url(settings.config.absolute().parent)
+    try:
+        file = database_file(url)
+        if file is not None and not file.exists():
+            return ()
+        async with open_as_it_is(url) as database:
+            tenant = await find_tenant(Tenants(database), settings.tenant)
+            place = DataPlace(settings, database, lambda _: "refuse")
+            return await place.examine(tenant.name)
+    except (StorageUnavailable, StartupError, NotFound):  # the database's own finding says so
+        return ()
+
+
+def has_data_server(declaration: Declaration) -> bool:
+    """Whether a server of a declaration works on datasources."""
+    return any(each.enabled and each.builtin == DATA for each in declaration.servers.values())
+
+
+async def _data_of(place: DataPlace, tenant: str) -> Sequence[DatasourceHealth]:
+    try:
+        return await place.examine(tenant)
+    except StorageUnavailable:  # the database's own finding says so
+        return ()
 
 
 def checked(loaded: Loaded, offered: Mapping[str, frozenset[str]]) -> Report:

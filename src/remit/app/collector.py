@@ -15,6 +15,7 @@ from remit.app.gateway import Gateway
 from remit.app.tenants import ServedTenant
 from remit.calls.tally import BOUNDS, Durations
 from remit.doors.refusals import Refusals
+from remit.model.alerts import Severity
 from remit.model.measures import Family, Measure, Sample
 from remit.model.servers import ServerState
 from remit.upstreams.memory import memory_of_group
@@ -95,6 +96,9 @@ def _of_calls(served: ServedTenant) -> Iterator[Told]:
         yield _told(measures.RETRIES, tally.retries.get(server, 0), tenant=tenant, server=server)
     yield _told(measures.UNRECORDED, tally.unrecorded, tenant=tenant)
     yield _told(measures.REVISION, served.policy.revision, tenant=tenant)
+    for severity in Severity:
+        count = tally.alerts.get(severity.value, 0)
+        yield _told(measures.ALERTS, count, tenant=tenant, severity=severity.value)
 
 
 _Key = tuple[str, str, str, str]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from remit.admin.secret_files import session_key
 from remit.app.collector import Collector
@@ -15,7 +16,7 @@ from remit.app.when_needed import WhenNeeded
 from remit.app.workers import SharedMeasures
 from remit.calls.acting import Acting
 from remit.doors.addresses import Addresses
-from remit.doors.asgi import App, Receive, Scope, Send
+from remit.doors.asgi import Receive, Scope, Send
 from remit.doors.execute.endpoint import ExecuteDoor, ExecuteEndpoint
 from remit.doors.guard import Guard
 from remit.doors.http import Application, create_app
@@ -32,6 +33,11 @@ from remit.doors.refusals import Refusals
 from remit.model.contents import Kind
 from remit.model.servers import Transport
 from remit.upstreams.background import open_background
+
+if TYPE_CHECKING:
+    from remit.app.api import ManagementApi
+    from remit.doors.api.inside import Inside
+    from remit.doors.console.application import Console
 
 
 def build_door(gateway: Gateway, served: ServedTenant) -> McpDoor:
@@ -103,11 +109,10 @@ def build_http_doors(gateway: Gateway, *, loopback: bool, place: Place | None = 
     collector = Collector(gateway, refusals, worker="1" if place is None else str(place.number))
     shared = place and SharedMeasures(collector.collect, place.folder, str(place.number))
 
-    def open_api() -> App:
-        # Deferred: the API takes 15 MB and half a second, and agents never call it.
-        from remit.app.api import build_gateway_api  # noqa: PLC0415 - see above
-
-        return build_gateway_api(gateway, guard=guard, resources=resources, refusals=refusals)
+    api = WhenNeeded(lambda: _open_api(gateway, guard, resources, refusals))
+    console = ConsoleWhenNeeded(
+        api, lambda inside: _open_console(gateway, inside, guard, resources)
+    )
 
     app = create_app(
         mcp=endpoint,
@@ -117,7 +122,8 @@ def build_http_doors(gateway: Gateway, *, loopback: bool, place: Place | None = 
         resources=resources,
         lifespan=partial(_lifespan, endpoint, execute, shared),
         execute=execute,
-        api=AppWhenNeeded(open_api),
+        api=ApiWhenNeeded(api),
+        console=console,
         metrics=Metrics(
             collector.collect if shared is None else shared.collect,
             gateway.authenticate,
@@ -129,8 +135,27 @@ def build_http_doors(gateway: Gateway, *, loopback: bool, place: Place | None = 
     def stop() -> None:
         endpoint.stop()
         execute.stop()
+        console.stop()
 
     return HttpDoors(app=app, stop=stop)
+
+
+def _open_api(
+    gateway: Gateway, guard: Guard, resources: ProtectedResources, refusals: Refusals
+) -> "ManagementApi":
+    # Deferred: the API takes 15 MB and half a second, and agents never call it.
+    from remit.app.api import build_gateway_api  # noqa: PLC0415 - see above
+
+    return build_gateway_api(gateway, guard=guard, resources=resources, refusals=refusals)
+
+
+def _open_console(
+    gateway: Gateway, inside: "Inside", guard: Guard, resources: ProtectedResources
+) -> "Console":
+    # Deferred as the API: no agent opens the console.
+    from remit.app.console import build_console  # noqa: PLC0415 - see above
+
+    return build_console(gateway, inside, guard=guard, resources=resources)
 
 
 def _door_of(gateway: Gateway, tenant: str) -> TenantDoor | None:
@@ -186,13 +211,38 @@ async def _lifespan(
         yield
 
 
-class AppWhenNeeded:
-    """An application that is opened when the first request for it comes."""
+class ApiWhenNeeded:
+    """The API, which is opened when the first request for it comes."""
 
-    def __init__(self, open_app: Callable[[], App]) -> None:
-        self._app = WhenNeeded(open_app)
+    def __init__(self, api: WhenNeeded["ManagementApi"]) -> None:
+        self._api = api
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer over ASGI."""
-        app = await self._app.get()
-        await app(scope, receive, send)
+        await (await self._api.get()).edge(scope, receive, send)
+
+
+class ConsoleWhenNeeded:
+    """The console, which is opened with the API when the first request for it comes."""
+
+    def __init__(
+        self, api: WhenNeeded["ManagementApi"], open_console: Callable[["Inside"], "Console"]
+    ) -> None:
+        self._api = api
+        self._console = WhenNeeded(lambda: open_console(self._inside()))
+
+    def _inside(self) -> "Inside":
+        if self._api.made is None:
+            raise AssertionError("the API is opened first")
+        return self._api.made.inside
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer over ASGI."""
+        await self._api.get()
+        console = await self._console.get()
+        await console(scope, receive, send)
+
+    def stop(self) -> None:
+        """End its open streams."""
+        if self._console.made is not None:
+            self._console.made.stop()

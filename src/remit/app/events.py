@@ -1,6 +1,6 @@
-"""Who is told of the crew's events by this process: its log, webhooks, NATS."""
+"""Who is told of events by this process: its log, webhooks, NATS."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Final
 from urllib.parse import urlsplit
@@ -9,10 +9,11 @@ from uuid import uuid4
 from anyio.abc import TaskGroup
 
 from remit.app.tenants import ServedTenants
-from remit.calls.record import utc_now
 from remit.crew.delivery import LOOK_EVERY, Delivery, EventLog, Post, Subscriber
 from remit.errors import StartupError
+from remit.identity.clock import utc_now
 from remit.policy.agent_types import CREW_TOOLS
+from remit.policy.snapshot import DATA
 from remit.settings import Settings
 from remit.storage.crew import Crew
 from remit.storage.database import Database
@@ -20,6 +21,8 @@ from remit.storage.outbox import Outbox
 
 _WEBHOOKS: Final = ("https", "http")
 _NATS: Final = ("nats", "tls")
+_TELLING: Final = frozenset({*CREW_TOOLS, DATA})
+"""The bundled servers of which there are events."""
 
 
 @asynccontextmanager
@@ -43,7 +46,7 @@ async def start_telling(
     tenants: ServedTenants,
     tasks: TaskGroup,
 ) -> None:
-    """Keep a place for each subscriber, and tell it from when a crew is declared."""
+    """Keep a place for each subscriber, and tell it from when anything is declared that tells."""
     outbox = Outbox(database)
     for subscriber in subscribers:
         await outbox.subscribe(subscriber.name)
@@ -79,27 +82,30 @@ async def _open_subscriber(settings: Settings, url: str, stack: AsyncExitStack) 
     )
 
 
-async def until_crew(tenants: ServedTenants, *, look_every: float) -> None:
-    """Return once a tenant declares a server of the crew's: without one nothing of it runs.
+async def until_declared(
+    tenants: ServedTenants, builtins: Collection[str], *, look_every: float
+) -> None:
+    """Return once a tenant declares one of these servers: without one nothing of theirs runs.
 
     Args:
         tenants: All that are served.
+        builtins: Names of bundled servers.
         look_every: Seconds between looks where nobody tells of changes.
     """
     told = 0
-    while not _declares_crew(tenants):
+    while not _is_declared(tenants, builtins):
         told = await tenants.notices.changed(told, within=look_every)
 
 
-def _declares_crew(tenants: ServedTenants) -> bool:
+def _is_declared(tenants: ServedTenants, builtins: Collection[str]) -> bool:
     return any(
-        server.builtin in CREW_TOOLS
+        server.builtin in builtins
         for served in tenants.all_served()
         for server in served.policy.declaration.servers.values()
     )
 
 
 async def _keep_telling(delivery: Delivery, tenants: ServedTenants) -> None:
-    """Deliver until cancelled, from when a crew is declared."""
-    await until_crew(tenants, look_every=LOOK_EVERY)
+    """Deliver until cancelled, from when a crew or a data server is declared."""
+    await until_declared(tenants, _TELLING, look_every=LOOK_EVERY)
     await delivery.keep_delivering(tenants.notices)

@@ -17,6 +17,8 @@ from anyio.abc import TaskGroup
 from remit.admin.declaration import Loaded, load_declaration
 from remit.admin.retention import keep_to_retention
 from remit.admin.revisions import declaration_in_force
+from remit.app.alerts import keep_watching
+from remit.app.allowances import open_shared_count
 from remit.app.events import open_subscribers, start_telling
 from remit.app.health import keep_healthy
 from remit.app.installation import Installation, open_installation, record_seal
@@ -37,7 +39,6 @@ from remit.model.retention import Retention
 from remit.settings import Settings
 from remit.storage.audit import AuditLog, open_audit
 from remit.storage.epochs import Epochs
-from remit.storage.limits import SlotsInDatabase
 from remit.storage.notices import Notices
 from remit.upstreams.background import open_background
 from remit.upstreams.warden import Warden, open_warden
@@ -145,7 +146,7 @@ async def open_gateway(
         tasks.start_soon(uses.keep_writing)
         if declared is None:
             await _start_keeping_up(tasks, gateway, subscribers, everyone=everyone)
-        async with tenants.escalation.running():
+        async with tenants.escalation.running(), tenants.data.running():
             yield gateway
 
 
@@ -157,9 +158,13 @@ async def _start_keeping_up(
     tasks.start_soon(_watch_epochs, Epochs(database), notices, gateway, everyone)
     if everyone:
         tasks.start_soon(keep_to_retention, gateway.audit, lambda: _retentions(gateway.tenants))
+        tasks.start_soon(
+            gateway.tenants.data.keep_to_retention, lambda: _retentions(gateway.tenants)
+        )
         await start_telling(subscribers, database, gateway.tenants, tasks)
         settings = gateway.installation.settings
         tasks.start_soon(keep_healthy, settings, database, gateway.tenants)
+        tasks.start_soon(keep_watching, database, gateway.tenants)
 
 
 def _retentions(tenants: ServedTenants) -> Mapping[str, Retention]:
@@ -216,18 +221,8 @@ def _authenticator(
 
 @asynccontextmanager
 async def _open_allowances(installation: Installation) -> AsyncGenerator[Allowances]:
-    """Open what calls are counted in: the shared store, or the database, or this memory alone."""
-    url = installation.settings.shared_url
-    if not url:
-        yield SharedAllowances(SlotsInDatabase(installation.database))
-    elif url == "memory://":
-        yield OwnAllowances()
-    else:
-        # deferred: an optional extra, and slow to import
-        from remit.storage.limits_redis import open_windows  # noqa: PLC0415
-
-        async with open_windows(url) as windows:
-            yield SharedAllowances(windows)
+    async with open_shared_count(installation) as store:
+        yield OwnAllowances() if store is None else SharedAllowances(store)
 
 
 async def _watch_epochs(epochs: Epochs, notices: Notices, gateway: Gateway, everyone: bool) -> None:

@@ -7,11 +7,12 @@ from uuid import uuid4
 import anyio
 import structlog
 
-from remit.app.events import until_crew
+from remit.app.events import until_declared
 from remit.app.tenants import ServedTenants
 from remit.calls.ids import new_id
-from remit.calls.record import utc_now
 from remit.errors import StorageUnavailable, UpstreamUnavailable
+from remit.identity.clock import utc_now
+from remit.policy.agent_types import CREW_TOOLS
 from remit.settings import Settings
 from remit.storage.crew import Crew
 from remit.storage.database import Database
@@ -28,7 +29,7 @@ _LOOKS: Final = 4
 async def keep_healthy(settings: Settings, database: Database, tenants: ServedTenants) -> None:
     """Look after the agents of every tenant, from when a crew is declared, until cancelled."""
     every = min(_SELDOMEST, settings.agent_silence / _LOOKS)
-    await until_crew(tenants, look_every=every)
+    await until_declared(tenants, CREW_TOOLS, look_every=every)
     # Deferred: most installations declare none.
     from remit.crew.health import Health  # noqa: PLC0415 - see above
 

@@ -110,6 +110,12 @@ REVISION: Final = Measure(
     help="The revision of the declaration that is in force.",
     labels=("tenant",),
 )
+ALERTS: Final = Measure(
+    name="remit_alerts_opened_total",
+    kind="counter",
+    help="Alerts on what callers do with data that this process opened.",
+    labels=("tenant", "severity"),
+)
 MEMORY: Final = Measure(
     name="process_resident_memory_bytes",
     kind="gauge",
@@ -144,6 +150,7 @@ ALL: Final = (
     CHILDREN,
     CHILD_MEMORY,
     REVISION,
+    ALERTS,
     MEMORY,
     CPU,
     DESCRIPTORS,

@@ -22,6 +22,7 @@ from remit.admin.offers import report_offers
 from remit.admin.revisions import Follower, newest_usable
 from remit.admin.secret_files import session_key
 from remit.app.bundled import Place, builtins_in
+from remit.app.data import DataPlace, Screening
 from remit.app.installation import Installation
 from remit.calls.authorize import Authorizer
 from remit.calls.directory import Directory
@@ -31,7 +32,7 @@ from remit.calls.limit import Allowances, Limiter
 from remit.calls.listing import Listing
 from remit.calls.pipeline import Calls, Pipeline
 from remit.calls.presence import Presence
-from remit.calls.record import AuditLog, Recorder
+from remit.calls.record import AuditLog, Recorder, Wording
 from remit.calls.states import States
 from remit.calls.tally import Tally
 from remit.calls.validate import Validator
@@ -44,6 +45,7 @@ from remit.model.principals import DEFAULT_TENANT
 from remit.model.servers import ServerStatus
 from remit.model.tenants import Tenant
 from remit.model.tools import Tool, ToolId
+from remit.policy.snapshot import DATA
 from remit.storage.crew import Crew
 from remit.storage.notices import Notices
 from remit.storage.seen import SeenTools
@@ -66,6 +68,7 @@ class ServedTenant:
     fleet: Fleet
     directory: Directory
     listing: Listing
+    validate: Validator
     pipeline: Calls
     follower: Follower
     tally: Tally
@@ -77,8 +80,10 @@ class ServedTenants:
     Attributes:
         issuers: Whose tokens are accepted: those that `default` declares for every tenant, those
             that another one declares for itself alone. The same object while nothing changes.
+        allowances: Where calls are counted.
         notices: Tells of changes to the database, of this process and of others.
         escalation: Tells of calls of agents that failed; somebody has to enter `running()`.
+        data: What `data` servers work with; likewise.
         presence: Which agents have a call under way here.
     """
 
@@ -105,16 +110,18 @@ class ServedTenants:
         self._around = around
         self._installation = installation
         self._audit = audit
-        self._allowances = allowances
+        self.allowances = allowances
         self._tasks = tasks
         self._warden = warden
         self.notices = Notices(installation.database)
         self.escalation = Escalation(Crew(installation.database, self.notices))
         self.presence = Presence()
+        self.data = DataPlace(installation.settings, installation.database, self._screening)
         self._place = Place(
             database=installation.database,
             notices=self.notices,
             silence=timedelta(seconds=installation.settings.agent_silence),
+            data=self.data,
         )
         self._states = States(session_key(installation.settings.state / "session.key"))
         self._by_name: dict[str, ServedTenant] = {}
@@ -167,6 +174,16 @@ class ServedTenants:
                     served = await self.open(tenant, await self._policy_of(tenant))
                     await served.follower.follow()  # says so if it declares what cannot be used
 
+    def _screening(self, tenant: str) -> Screening:
+        """Return what is declared now; the stricter where nothing is."""
+        served = self._by_name.get(tenant)
+        return "refuse" if served is None else served.policy.declaration.data.screening
+
+    def _wording(self, policy: PolicyInForce, server: str) -> Wording | None:
+        """Return what is written of the calls of a server, where that is not all of them."""
+        config = policy.declaration.servers.get(server)
+        return None if config is None or config.builtin != DATA else self.data.wording
+
     async def _policy_of(self, tenant: Tenant) -> PolicyInForce:
         """Return what a tenant without a file declares: nothing, before its first revision."""
         found = await newest_usable(self._installation.revisions, tenant.name)
@@ -207,11 +224,13 @@ class ServedTenants:
             revision=lambda: policy.revision,
             body_cap=policy.body_cap,
             tally=tally,
+            wording=partial(self._wording, policy),
         )
+        validate = Validator(fleet, _Servers(policy, fleet), self._states)
         pipeline = Pipeline(
             authorize=Authorizer(directory, fleet, policy),
-            validate=Validator(fleet, _Servers(policy, fleet), self._states),
-            limit=Limiter(self._allowances),
+            validate=validate,
+            limit=Limiter(self.allowances),
             record=record,
             invoke=self.presence.around(Invoker(fleet, record, self._states)),
             escalate=partial(self.escalation.failed, policy.server),
@@ -222,6 +241,7 @@ class ServedTenants:
             fleet=fleet,
             directory=directory,
             listing=Listing(directory=directory, catalogues=fleet, policies=policy, statuses=fleet),
+            validate=validate,
             pipeline=self._around(pipeline),
             follower=Follower(
                 installation.revisions,

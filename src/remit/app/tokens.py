@@ -28,17 +28,10 @@ class TokensWhenNeeded:
         self._verifier = WhenNeeded(open_verifier)
         self._opened = anyio.Event()
 
-    @property
-    def generation(self) -> int:
-        """Counts changes of issuers and keys."""
+    def look_for_changes(self) -> int:
+        """Take up the issuers in force now; return how often they, or their keys, have changed."""
         verifier = self._verifier.made
-        return 0 if verifier is None else verifier.generation
-
-    def look_for_changes(self) -> None:
-        """Take up the issuers that are in force now."""
-        verifier = self._verifier.made
-        if verifier is not None:
-            verifier.look_for_changes()
+        return 0 if verifier is None else verifier.look_for_changes()
 
     async def __call__(self, text: str) -> VerifiedToken:
         """Return whose token it is, and until when it holds, as `JwtVerifier` does."""

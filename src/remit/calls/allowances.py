@@ -45,6 +45,16 @@ class OwnAllowances:
             self._count(wanted, now)
         return shortage
 
+    async def used(self, wanted: Sequence[Allowance]) -> Sequence[int]:
+        """Return how many calls count against each of *wanted* now, at most what it allows."""
+        now = self._now()
+        none = deque[float]()
+        recent = [
+            sum(use + one.seconds > now for use in self._uses.get(one.key, (None, none))[1])
+            for one in wanted
+        ]
+        return [min(count, one.calls) for count, one in zip(recent, wanted, strict=True)]
+
     def note(self, wanted: Sequence[Allowance]) -> None:
         """Count a call against each of *wanted* that was let through elsewhere."""
         self._count(wanted, self._now())
@@ -139,6 +149,16 @@ class SharedAllowances:
         elif not is_own:
             self._own.note(wanted)
         return shortage
+
+    async def used(self, wanted: Sequence[Allowance]) -> Sequence[int]:
+        """Return how many calls count against each of *wanted* now, as the store says.
+
+        While it is away, as this worker counts.
+        """
+        try:
+            return await self._store.used(wanted)
+        except StorageUnavailable:
+            return await self._own.used(wanted)
 
     def __len__(self) -> int:
         """Return how many keys it has in mind."""

@@ -1,9 +1,10 @@
-"""Which request is being served, for whatever is logged meanwhile.
+"""Which request is being served, and from where, for whatever is logged meanwhile.
 
 The door notes it once; the processor of the log adds it to every line. A connection that is opened
 on behalf of a request lives on in a copy of its context, so what is over is not named any more.
 """
 
+from collections.abc import Callable
 from contextvars import ContextVar
 
 import msgspec
@@ -28,6 +29,20 @@ class Current(msgspec.Struct):
 
 
 _current: ContextVar[Current | None] = ContextVar("remit_current", default=None)
+
+
+_origin: ContextVar[Callable[[], str] | None] = ContextVar("remit_origin", default=None)
+
+
+def came_from(address: Callable[[], str]) -> None:
+    """Note how to tell the address of whoever sent what is served now; few lines ask for it."""
+    _origin.set(address)
+
+
+def origin() -> str:
+    """Return the address of whoever sent what is served now; empty where it came by no network."""
+    address = _origin.get()
+    return "" if address is None else address()
 
 
 def begin(call_id: str, principal: Principal) -> Current:

@@ -68,7 +68,8 @@ class PolicyInForce:
     @property
     def snapshot(self) -> PolicySnapshot:
         """The rules now."""
-        return self.current.snapshot
+        snapshot = self._current.snapshot
+        return snapshot if snapshot.good_until is None else self.current.snapshot
 
     @property
     def revision(self) -> int:

@@ -49,18 +49,18 @@ _OF_THE_REQUEST: Final = frozenset({PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOU
 class Upstreams(Protocol):
     """The servers behind us."""
 
-    async def invoke(
+    def invoke(
         self,
         tool: ToolId,
         *,
         arguments: bytes,
         meta: bytes,
         principal: Principal,
-        timeout: float,  # noqa: ASYNC109 - the port states the limit, its adapter keeps it
+        timeout: float,
         method: str,
         extras: Extras | None = None,
-    ) -> bytes:
-        """Ask *method* about *tool*, and return the `result` as raw JSON, as the server sent it.
+    ) -> Awaitable[bytes]:
+        """Ask *method* about *tool*; gives the `result` as raw JSON, as the server sent it.
 
         Raises:
             UpstreamError: The server failed, or did not answer within *timeout* seconds.

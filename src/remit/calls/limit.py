@@ -26,6 +26,14 @@ class Allowances(Protocol):
         """
         ...
 
+    async def used(self, wanted: Sequence[Allowance]) -> Sequence[int]:
+        """Return how many calls count against each of *wanted* now, at most what it allows.
+
+        Raises:
+            StorageUnavailable: Nobody can say so here now.
+        """
+        ...
+
 
 class Limiter:
     """Counts each call that may run, and no other: what was refused before has cost nothing."""

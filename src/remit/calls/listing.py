@@ -59,6 +59,7 @@ class Listing:
         self._alike: dict[tuple[ToolId, ...], tuple[Tool, ...]] = {}
         self._bytes: dict[tuple[int, str | None, bool], bytes] = {}
         self._size = 0
+        self._costs: dict[tuple[ToolId, str | None], tuple[Tool, int]] = {}
         self._ordered: tuple[Tool, ...] = ()
 
     def visible(self, principal: Principal, scope: str | None) -> tuple[Tool, ...]:
@@ -86,6 +87,11 @@ class Listing:
             self._views[key] = view
         return view
 
+    def offered(self, server: str) -> tuple[Tool, ...]:
+        """Return the tools that *server* offers now, whoever may call them, in the same order."""
+        self._refresh()
+        return tuple(tool for tool in self._ordered if tool.id.server == server)
+
     def published_name(self, tool: ToolId, scope: str | None) -> str:
         """Return the name of *tool* on the endpoint of *scope* (R2)."""
         names = self._directory.names
@@ -109,9 +115,13 @@ class Listing:
         return listed
 
     def token_cost(self, tool: Tool, scope: str | None = None) -> int:
-        """Estimate the tokens of one published tool."""
-        entry = published_entry(tool, self.published_name(tool.id, scope), legacy=False)
-        return estimated_tokens(entry)
+        """Estimate the tokens of one published tool; those on offer are estimated once."""
+        self._refresh()
+        known = self._costs.get((tool.id, scope))
+        if known is None or known[0] is not tool:
+            entry = published_entry(tool, self.published_name(tool.id, scope), legacy=False)
+            known = self._costs[tool.id, scope] = tool, estimated_tokens(entry)
+        return known[1]
 
     def instructions(self, principal: Principal, scope: str | None) -> str:
         """Say what a short or empty list lacks, so that it is never unexplained (R14).
@@ -167,6 +177,7 @@ class Listing:
             self._views = {}
             self._alike = {}
             self._bytes, self._size = {}, 0
+            self._costs = {}
             tools = catalogue.tools
             self._ordered = tuple(tools[tool] for tool in sorted(tools, key=list_order))
         return snapshot

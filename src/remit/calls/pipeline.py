@@ -74,7 +74,7 @@ class CallRecord(Protocol):
         """
         ...
 
-    async def finished(self, call: RecordedCall, outcome: Outcome) -> None:
+    def finished(self, call: RecordedCall, outcome: Outcome) -> Awaitable[None]:
         """Record how the call ended."""
         ...
 

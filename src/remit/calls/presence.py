@@ -28,9 +28,8 @@ class Presence:
         """Return *invoke*, during which whoever called, and for whom, is there."""
 
         def counted(recorded: RecordedCall) -> Awaitable[Outcome]:
-            call = recorded.valid.authorized.call
             # Most callers are no agents, and pay nothing for those that are.
-            if call.agent is None and call.principal.kind is not PrincipalKind.AGENT:
+            if recorded.event.agent is None:
                 return invoke(recorded)
             return self._counted(invoke, recorded)
 

@@ -1,10 +1,9 @@
 """What happened to a call, as audit events: redacted, capped, never lost (R28, R29)."""
 
 import logging
-from collections.abc import Callable
-from datetime import UTC, datetime
-from functools import partial
-from typing import Final, Protocol
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from typing import Protocol
 
 import structlog
 from msgspec.structs import replace
@@ -21,6 +20,7 @@ from remit.errors import (
     LimitReached,
     UpstreamError,
 )
+from remit.identity.clock import utc_now
 from remit.model.calls import (
     AdmittedCall,
     AuthorizedCall,
@@ -50,8 +50,30 @@ class AuditLog(Protocol):
         ...
 
 
-utc_now: Final = partial(datetime.now, UTC)
-"""Returns the time as aware UTC."""
+class Wording(Protocol):
+    """What is written of the bodies of one kind of server, where that is not all of them.
+
+    Attributes:
+        most: Bytes of a result that are written, if the cap of the record allows as many.
+    """
+
+    most: int
+
+    def arguments(self, body: bytes) -> bytes:
+        """Return what is written of arguments, as raw JSON."""
+        ...
+
+    def result(self, body: bytes) -> bytes:
+        """Return what is written of a result, as raw JSON."""
+        ...
+
+    def code(self, body: bytes) -> str:
+        """Return the code of the failure that a result tells of, or nothing."""
+        ...
+
+
+def _as_it_is(_server: str) -> None:
+    """Find no wording of its own for any server."""
 
 
 class Recorder:
@@ -69,8 +91,10 @@ class Recorder:
         body_cap: Callable[[], int],
         now: Callable[[], datetime] = utc_now,
         tally: Tally | None = None,
+        wording: Callable[[str], Wording | None] = _as_it_is,
     ) -> None:
-        """Count into *tally*, or for nobody."""
+        """Count into *tally*, or for nobody; *wording* is of the server of that name."""
+        self._wording = wording
         self._audit = audit
         self._tally = Tally() if tally is None else tally
         self._log: structlog.typing.FilteringBoundLogger = log.bind()
@@ -83,6 +107,7 @@ class Recorder:
         """Record a call that authorization turned away."""
         now, principal = self._now(), call.principal
         denied = isinstance(refusal, CallDenied)
+        server = _server_of(call, refusal)
         await self._turn_away(
             AuditEvent(
                 id=new_id(),
@@ -93,7 +118,7 @@ class Recorder:
                 principal=principal.subject,
                 role=role_of(principal),
                 member=call.member,
-                server=_server_of(call, refusal),
+                server=server,
                 tool=_tool_of(call, refusal),
                 decision="deny",
                 layer=refusal.layer if denied else "",
@@ -102,7 +127,7 @@ class Recorder:
                 outcome=OutcomeKind.NONE.value,
                 code=refusal.code,
                 ms=_ms_between(call.started, now),
-                arguments=recorded(call.arguments, self._body_cap()),
+                arguments=self._arguments(server, call.arguments),
                 arguments_size=len(call.arguments),
                 error=recorded_text(str(refusal), MOST_ERROR),
                 agent=agent_of(principal, call.agent),
@@ -137,9 +162,13 @@ class Recorder:
         self._tally.began(event)
         return RecordedCall(valid=valid, event=event)
 
-    async def finished(self, call: RecordedCall, outcome: Outcome) -> None:
+    def finished(self, call: RecordedCall, outcome: Outcome) -> Awaitable[None]:
         """Record how the call ended."""
-        await self._end(call, outcome.kind, result=outcome.result)
+        wording = None
+        if outcome.kind is OutcomeKind.TOOL_ERROR:
+            wording = self._wording(call.event.server)
+        code = "" if wording is None else wording.code(outcome.result)
+        return self._end(call, outcome.kind, code=code, result=outcome.result)
 
     async def failed(self, call: RecordedCall, failure: UpstreamError) -> None:
         """Record that the upstream failed; if it may have run, the outcome is unknown (R23)."""
@@ -185,10 +214,10 @@ class Recorder:
             id=new_id(),
             kind=EventKind.FINISHED,
             time=now,
-            outcome=outcome.value,
+            outcome=str(outcome),
             code=code,
             ms=_ms_between(call.valid.call.started, now),
-            result=None if result is None else recorded(result, self._body_cap()),
+            result=None if result is None else self._result(call.event.server, result),
             result_size=0 if result is None else len(result),
             error=None if error is None else recorded_text(error, MOST_ERROR),
         )
@@ -231,17 +260,27 @@ class Recorder:
             raise
 
     def _allowed(self, authorized: AuthorizedCall) -> AuditEvent:
-        """Return the event of an allowed call that is about to run."""
+        """Return the first event of an allowed call; it has the call's id."""
         call = authorized.call
         return replace(
             authorized.permit.words,
-            id=new_id(),
+            id=call.id,
             call_id=call.id,
             time=self._now(),
             member=call.member,
-            arguments=recorded(call.arguments, self._body_cap()),
+            arguments=self._arguments(authorized.permit.words.server, call.arguments),
             arguments_size=len(call.arguments),
         )
+
+    def _arguments(self, server: str, body: bytes) -> str:
+        wording = self._wording(server)
+        return recorded(body if wording is None else wording.arguments(body), self._body_cap())
+
+    def _result(self, server: str, body: bytes) -> str:
+        wording, cap = self._wording(server), self._body_cap()
+        if wording is None:
+            return recorded(body, cap)
+        return recorded(wording.result(body), min(cap, wording.most))
 
 
 def _outcome_of(failure: UpstreamError) -> OutcomeKind:

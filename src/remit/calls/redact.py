@@ -117,6 +117,11 @@ def redacted(value: object) -> object:
     return value
 
 
+def is_secret_name(name: str) -> bool:
+    """Say whether what stands under *name* is a secret, such as `api_key`."""
+    return _SECRET_KEY.search(name) is not None
+
+
 def redacted_text(text: str) -> str:
     """Return *text* without what has the shape of a secret. Idempotent."""
     return _SECRET_VALUE.sub(REDACTED, text)

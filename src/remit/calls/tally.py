@@ -61,14 +61,16 @@ class Tally:
         retries: Attempts beyond the first of their call, by server (R23).
         unrecorded: Calls that were turned away since they could not be recorded, and calls whose
             outcome could not be (R29).
+        alerts: Alerts that this process opened, by severity (S2.48).
     """
 
     def __init__(self) -> None:
-        self._ends: dict[tuple[str, str, str, str, str], int] = {}
+        self._ends: dict[tuple[str, str, str, str, str], int] = defaultdict(int)
         self.durations: dict[str, Durations] = defaultdict(Durations)
         self.running: dict[str, int] = defaultdict(int)
         self.retries: dict[str, int] = defaultdict(int)
         self.unrecorded = 0
+        self.alerts: dict[str, int] = defaultdict(int)
 
     def ends(self) -> Mapping[CallEnd, int]:
         """Return how many calls ended in each way."""
@@ -82,7 +84,7 @@ class Tally:
         """Count a call that is over, and one that never ran."""
         server = event.server if event.layer else ""  # else it is whatever the caller wrote
         key = (server, event.decision, event.layer, event.outcome, event.code)
-        self._ends[key] = self._ends.get(key, 0) + 1
+        self._ends[key] += 1
         if event.kind is EventKind.FINISHED:
             self.running[server] -= 1
             self.durations[server].note(event.ms / 1000)

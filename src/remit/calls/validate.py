@@ -12,7 +12,7 @@ from remit.calls.directory import CatalogueSource
 from remit.calls.schema_cost import evaluations
 from remit.calls.states import States
 from remit.errors import BadCall, UpstreamUnavailable
-from remit.model.calls import AuthorizedCall, ValidCall
+from remit.model.calls import AuthorizedCall, Examined, ValidCall
 from remit.model.contents import Item, Kind
 from remit.model.conversation import Extras
 from remit.model.members import RepeatedMember, members_once
@@ -106,6 +106,17 @@ class Validator:
             extras=call.extras if call.extras is None else self._opened(authorized, call.extras),
         )
 
+    def examine(self, tool_id: ToolId, arguments: bytes) -> Examined | None:
+        """Say what a call of a tool with *arguments* would be told; None where it is not on offer.
+
+        Nothing is called, and nothing depends on who would call.
+        """
+        try:
+            schema = self._offer(Kind.TOOL, tool_id).schema
+        except UpstreamUnavailable:
+            return None
+        return _examined(schema, arguments)
+
     def _offer(self, kind: Kind, tool_id: ToolId) -> _Offer:
         """Return what is on offer now; of tools it is remembered while that is so."""
         catalogue = self._catalogues.catalogue
@@ -151,6 +162,19 @@ class Validator:
                 self._compiled.clear()
             self._compiled[source] = _compile(tool)
         return self._compiled[source]
+
+
+def examine(tool: Tool, arguments: bytes) -> Examined:
+    """Say what a call of *tool* with *arguments* would be told, whether it is on offer or not."""
+    return _examined(_compile(tool), arguments)
+
+
+def _examined(schema: jsonschema_rs.Validator | None, arguments: bytes) -> Examined:
+    try:
+        _check(schema, arguments)
+    except BadCall as error:
+        return Examined(checked=schema is not None, problem=str(error))
+    return Examined(checked=schema is not None, problem="")
 
 
 def _check(schema: jsonschema_rs.Validator | None, arguments: bytes) -> None:

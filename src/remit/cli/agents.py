@@ -1,11 +1,12 @@
 """`remit agents`: the supervised workers that keys can be bound to."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
 
-from remit.admin.agents import check_agent, get_agent
+from remit.admin.agents import check_agent, get_agent, register
 from remit.app.installation import open_installation
 from remit.calls.ids import new_id
 from remit.cli.changes import making
@@ -24,6 +25,11 @@ EpicFlag = Annotated[
     str | None, typer.Option("--epic", metavar="EPIC", help="The epic that it works on.")
 ]
 
+SessionFlag = Annotated[
+    str | None,
+    typer.Option("--tmux-session", metavar="NAME", help="The tmux session that it runs in."),
+]
+
 
 @agents_app.command()
 def create(
@@ -38,6 +44,7 @@ def create(
         typer.Option("--role", metavar="ROLE", help="The squad role that it also acts in."),
     ] = None,
     epic: EpicFlag = None,
+    tmux_session: SessionFlag = None,
     config: ConfigFlag = None,
     tenant: TenantFlag = None,
     url: UrlFlag = None,
@@ -46,11 +53,14 @@ def create(
 ) -> None:
     """Register an agent; `remit keys create NAME --agent ID` then gives it a key."""
     if (remote := reach(url, key, tenant)) is not None:
-        wanted = agents.create(agent_id, type=type_name, role=role, epic=epic)
+        wanted = agents.create(
+            agent_id, type=type_name, role=role, epic=epic, tmux_session=tmux_session
+        )
         agent = agent_of(remote.ask(wanted))
     else:
+        asked = {"role": role, "epic": epic, "tmux_session": tmux_session}
         agent = run(
-            lambda: _create(Settings.read(config, tenant=tenant), agent_id, type_name, role, epic)
+            lambda: _create(Settings.read(config, tenant=tenant), agent_id, type_name, asked)
         )
     _show(agent, "is registered", as_json)
 
@@ -66,6 +76,7 @@ def change(
         str | None, typer.Option("--role", metavar="ROLE", help="Its new role; '' for none.")
     ] = None,
     epic: EpicFlag = None,
+    tmux_session: SessionFlag = None,
     config: ConfigFlag = None,
     tenant: TenantFlag = None,
     url: UrlFlag = None,
@@ -73,14 +84,13 @@ def change(
     as_json: JsonFlag = False,
 ) -> None:
     """Change an agent; its keys follow within 2 seconds. What is not given stays."""
+    said = {"type": type_name, "role": role, "epic": epic, "tmux_session": tmux_session}
+    given = {name: value for name, value in said.items() if value is not None}
     if (remote := reach(url, key, tenant)) is not None:
-        given = {"type": type_name, "role": role, "epic": epic}
-        patch = {name: value or None for name, value in given.items() if value is not None}
+        patch = {name: value or None for name, value in given.items()}
         agent = agent_of(remote.ask(agents.change(agent_id, patch, if_match="*")))
     else:
-        agent = run(
-            lambda: _change(Settings.read(config, tenant=tenant), agent_id, type_name, role, epic)
-        )
+        agent = run(lambda: _change(Settings.read(config, tenant=tenant), agent_id, given))
     _show(agent, "is changed", as_json)
 
 
@@ -90,10 +100,14 @@ def crashed(
     *,
     config: ConfigFlag = None,
     tenant: TenantFlag = None,
+    as_json: JsonFlag = False,
 ) -> None:
-    """Say that a worker's program has ended: its task is PENDING again, for another one."""
+    """Say that a worker's program has ended: what it worked on is PENDING, for another one."""
     task = run(lambda: _crashed(Settings.read(config, tenant=tenant), agent_id))
-    typer.echo(f"task {task!r} is taken back" if task else f"agent {agent_id!r} was at no task")
+    if as_json:
+        print_json({"id": agent_id, "task": task or None})
+    else:
+        typer.echo(f"task {task!r} is taken back" if task else f"agent {agent_id!r} was at no work")
 
 
 @agents_app.command("list")
@@ -120,31 +134,28 @@ def list_agents(
 
 
 async def _create(
-    settings: Settings, agent_id: str, type_name: str, role: str | None, epic: str | None
+    settings: Settings, agent_id: str, type_name: str, asked: Mapping[str, str | None]
 ) -> Agent:
-    asked = {"id": agent_id, "type": type_name, "role": role, "epic": epic}
     async with (
         open_installation(settings, author="") as installation,
-        making(installation, "agents.create", asked),
+        making(installation, "agents.create", {"id": agent_id, "type": type_name, **asked}),
     ):
         agent = check_agent(
             agent_id,
             tenant=installation.tenant.name,
             type_name=type_name,
             now=datetime.now(UTC),
-            role=role or "",
-            epic=epic or "",
+            role=asked.get("role") or "",
+            epic=asked.get("epic") or "",
+            tmux_session=asked.get("tmux_session") or "",
             roles=installation.policy.declaration.roles,
         )
-        await installation.agents.add(agent)
+        await register(installation.agents, agent)
         return agent
 
 
-async def _change(
-    settings: Settings, agent_id: str, type_name: str | None, role: str | None, epic: str | None
-) -> Agent:
-    given = {"type": type_name, "role": role, "epic": epic}
-    asked = {name: value or None for name, value in given.items() if value is not None}
+async def _change(settings: Settings, agent_id: str, given: Mapping[str, str]) -> Agent:
+    asked = {name: value or None for name, value in given.items()}
     async with (
         open_installation(settings, author="") as installation,
         making(installation, "agents.change", {"id": agent_id, **asked}),
@@ -153,13 +164,14 @@ async def _change(
         agent = check_agent(
             agent_id,
             tenant=installation.tenant.name,
-            type_name=old.type.value if type_name is None else type_name,
+            type_name=given.get("type", old.type.value),
             now=old.created,
-            role=old.role if role is None else role,
-            epic=old.epic if epic is None else epic,
+            role=given.get("role", old.role),
+            epic=given.get("epic", old.epic),
+            tmux_session=given.get("tmux_session", old.tmux_session),
             roles=installation.policy.declaration.roles,
         )
-        await installation.agents.change(agent)
+        await installation.agents.change(agent, seen=old)
         return agent
 
 
@@ -202,5 +214,6 @@ def _entry(agent: Agent) -> dict[str, object]:
         "type": agent.type.value,
         "role": agent.role or None,
         "epic": agent.epic or None,
+        "tmux_session": agent.tmux_session or None,
         "created": agent.created.isoformat(timespec="seconds"),
     }

@@ -25,11 +25,13 @@ from remit.cli.changes import operator
 from remit.cli.exporting import open_sink
 from remit.cli.output import (
     EXIT_NO,
+    EXIT_USAGE,
     ConfigFlag,
     JsonFlag,
     TenantFlag,
     as_rows,
     counted,
+    fail,
     print_json,
     print_table,
     run,
@@ -150,6 +152,9 @@ def export(
     form: Annotated[
         Form, typer.Option("--format", help="One JSON object a line, or CSV.")
     ] = "jsonl",
+    as_json: Annotated[
+        bool, typer.Option("--json", help="One JSON object a line, as without it.")
+    ] = False,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Instead of printing.")
     ] = None,
@@ -172,6 +177,8 @@ def export(
     key: KeyFlag = None,
 ) -> None:
     """Write every call that matches, newest first, however many there are."""
+    if as_json and form != "jsonl":
+        fail(f"--json and --format {form} do not go together", EXIT_USAGE)
     query = AuditQuery(
         tenant="",
         principal=principal,

@@ -12,7 +12,7 @@ from remit.cli.changes import operator
 from remit.cli.output import EXIT_NO, EXIT_USAGE, ConfigFlag, TenantFlag, fail, print_json, run
 from remit.cli.remote import KeyFlag, Remote, UrlFlag, reach
 from remit.cli.servers import print_absent, settle
-from remit.cli.subjects import SubjectFlag, ToolArgument, find_subject
+from remit.cli.subjects import SubjectFlag, ToolArgument, check_arguments, find_subject
 from remit.client import me
 from remit.errors import BadCall, CallDenied, LimitReached
 from remit.model.calls import Call, OutcomeKind
@@ -38,12 +38,7 @@ def call(
 
     Exit status 1 when it is refused, does not fit or fails.
     """
-    try:
-        is_object = isinstance(json.loads(arguments), dict)
-    except ValueError:
-        is_object = False
-    if not is_object:
-        fail("--args must be a JSON object, such as '{\"max_count\": 3}'", EXIT_USAGE)
+    check_arguments(arguments)
     if (remote := reach(url, key, tenant)) is not None:
         kind, result = _asked(remote, subject, tool, arguments)
     else:

@@ -16,7 +16,7 @@ from remit.admin.declaration import Loaded
 from remit.admin.doctor import Patient, examine
 from remit.admin.known_servers import unclaimed_package
 from remit.app.bundled import builtins_in
-from remit.app.checkup import checked, premises_of
+from remit.app.checkup import checked, data_without_gateway, has_data_server, premises_of
 from remit.cli.check import loaded_of
 from remit.cli.output import (
     EXIT_NO,
@@ -113,9 +113,14 @@ async def _examine(
             environ=os.environ,
             unclaimed=unclaimed_package,
         ) as fleet:
-            return await examine(
-                Patient(servers=declared, try_out=fleet.try_out, check=check), premises
+            has_data = has_data_server(loaded.declaration)
+            patient = Patient(
+                servers=declared,
+                try_out=fleet.try_out,
+                check=check,
+                look_at_data=partial(data_without_gateway, settings) if has_data else None,
             )
+            return await examine(patient, premises)
 
 
 async def _of_port(port: int) -> Finding:

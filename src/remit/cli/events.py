@@ -22,7 +22,7 @@ from remit.model.outbox import DeadLetter, Standing
 from remit.settings import Settings
 from remit.storage.outbox import Outbox
 
-events_app = typer.Typer(help="Show who is told of the crew's events.", no_args_is_help=True)
+events_app = typer.Typer(help="Show who is told of events.", no_args_is_help=True)
 
 _SUBSCRIBERS = ("subscriber", "ahead", "attempts", "due", "problem")
 _LETTERS = ("subscriber", "event", "id", "died", "problem")
@@ -63,10 +63,13 @@ def list_events(config: ConfigFlag = None, as_json: JsonFlag = False) -> None:
 
 
 @events_app.command()
-def retry(config: ConfigFlag = None) -> None:
+def retry(config: ConfigFlag = None, as_json: JsonFlag = False) -> None:
     """Tell subscribers of their dead letters once more; needs the gateway's REMIT_EVENTS_*."""
     arrived, left = run(lambda: _retry(Settings.read(config)))
-    typer.echo(f"{counted(arrived, 'dead letter')} arrived, {left} did not")
+    if as_json:
+        print_json({"arrived": arrived, "left": left})
+    else:
+        typer.echo(f"{counted(arrived, 'dead letter')} arrived, {left} did not")
     if left:
         raise typer.Exit(EXIT_UNREACHABLE)
 

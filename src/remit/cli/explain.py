@@ -1,19 +1,27 @@
 """`remit explain` and `remit who-can`: who can call what, and why."""
 
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Annotated
 
 import typer
 
 from remit.admin.authority import Answer, Authority, WhoCan
 from remit.admin.known_servers import offered_by
+from remit.app.allowances import open_shared_count
 from remit.app.bundled import BUILTINS, CREW
 from remit.app.installation import Installation, open_installation
 from remit.calls.directory import declared_tools
+from remit.calls.validate import examine
 from remit.cli.output import EXIT_NO, ConfigFlag, JsonFlag, TenantFlag, print_json, print_table, run
 from remit.cli.remote import KeyFlag, UrlFlag, reach
 from remit.cli.remote_values import answer_of, who_of
-from remit.cli.subjects import SubjectFlag, ToolArgument, find_any_subject
+from remit.cli.subjects import SubjectFlag, ToolArgument, check_arguments, find_any_subject
 from remit.client import authority
+from remit.errors import StorageUnavailable
+from remit.model.calls import Examined
 from remit.model.tools import ToolId
 from remit.settings import Settings
 from remit.upstreams.names import Names
@@ -23,6 +31,10 @@ def explain(
     subject: SubjectFlag,
     tool: ToolArgument,
     *,
+    arguments: Annotated[
+        str | None,
+        typer.Option("--args", metavar="JSON", help="Say as well whether these, an object, fit."),
+    ] = None,
     config: ConfigFlag = None,
     tenant: TenantFlag = None,
     url: UrlFlag = None,
@@ -31,16 +43,21 @@ def explain(
 ) -> None:
     """Say whether a caller may call a tool, and what every layer says.
 
-    Exit status 1 for no. Nothing is called and no server is started.
+    Exit status 1 for no, whatever its arguments. Nothing is called and no server is started.
     """
+    if arguments is not None:
+        check_arguments(arguments)
     if (remote := reach(url, key, tenant)) is not None:
-        answer = answer_of(remote.ask(authority.explain(subject, tool)))
+        answer = answer_of(remote.ask(authority.explain(subject, tool, arguments=arguments)))
     else:
-        answer = run(lambda: _explained(Settings.read(config, tenant=tenant), subject, tool))
+        settings = Settings.read(config, tenant=tenant)
+        answer = run(lambda: _explained(settings, subject, tool, arguments))
     if as_json:
         print_json(answer.to_json())
     else:
         _print_answer(subject, tool, answer)
+        if arguments is not None:
+            typer.echo(_of_arguments(answer.arguments))
     if not answer.explanation.decision.allowed:
         raise typer.Exit(EXIT_NO)
 
@@ -70,11 +87,38 @@ def who_can(
         raise typer.Exit(EXIT_NO)
 
 
-async def _explained(settings: Settings, subject: str, tool: str) -> Answer:
+async def _explained(settings: Settings, subject: str, tool: str, arguments: str | None) -> Answer:
     async with open_installation(settings, author="") as installation:
         found = await find_any_subject(installation, subject)
         known = await open_authority(installation)
-        return known.explain(found.principal, tool, barred=found.barred)
+        answer = known.explain(found.principal, tool, barred=found.barred)
+        return replace(
+            answer,
+            used=await _used(installation, answer),
+            arguments=await _examined(installation, answer.tool, arguments),
+        )
+
+
+async def _used(installation: Installation, answer: Answer) -> Sequence[int] | None:
+    """Return how many calls count against each limit; None where that is not to be seen here."""
+    if not answer.limits:
+        return ()
+    with suppress(StorageUnavailable):
+        async with open_shared_count(installation) as store:
+            return None if store is None else await store.used(answer.limits)
+    return None
+
+
+async def _examined(
+    installation: Installation, tool: ToolId | None, arguments: str | None
+) -> Examined | None:
+    """Check arguments by the schema that was last seen; None where none was."""
+    if arguments is None:
+        return None
+    for seen in await installation.seen.all_tools(installation.tenant.name):
+        if seen.id == tool:
+            return examine(seen, arguments.encode())
+    return None
 
 
 async def _found(settings: Settings, tool: str) -> WhoCan:
@@ -124,7 +168,16 @@ def _print_answer(subject: str, tool: str, answer: Answer) -> None:
         f"decided by {decision.layer.value}, rule {decision.rule or 'none'},"
         f" revision {decision.revision}"
     )
-    for limit in answer.limits:
-        typer.echo(f"limited to {limit.rate} ({limit.rule})")
+    for limit, used in answer.counted():
+        now = "" if used is None else f": {used} used now"
+        typer.echo(f"limited to {limit.rate} ({limit.rule}){now}")
     if not answer.available:
         typer.echo("note: no server has offered this tool so far")
+
+
+def _of_arguments(found: Examined | None) -> str:
+    if found is None:
+        return "the arguments are not checked: no server has offered this tool so far"
+    if found.problem:
+        return f"the arguments do not fit: {found.problem}"
+    return "the arguments fit" if found.checked else "the arguments fit: the tool has no schema"

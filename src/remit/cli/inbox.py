@@ -8,33 +8,76 @@ import typer
 
 from remit.app.installation import Installation, open_installation
 from remit.calls.ids import new_id
-from remit.calls.record import utc_now
 from remit.cli.changes import making, operator
-from remit.cli.output import ConfigFlag, JsonFlag, TenantFlag, as_rows, print_json, print_table, run
+from remit.cli.output import (
+    EXIT_USAGE,
+    ConfigFlag,
+    JsonFlag,
+    TenantFlag,
+    as_rows,
+    fail,
+    print_json,
+    print_table,
+    run,
+)
 from remit.cli.remote import KeyFlag, UrlFlag, reach
 from remit.client import inbox
 from remit.crew.human import HumanInbox
+from remit.identity.clock import utc_now
 from remit.model.crew import Mail
 from remit.settings import Settings
 from remit.storage.crew import Crew
 from remit.storage.notices import Notices
 
 inbox_app = typer.Typer(
-    help="Read and answer what agents write to the human.", no_args_is_help=True
+    help="Read and answer what agents write to the human.", invoke_without_command=True
 )
 
+AllFlag = Annotated[bool, typer.Option("--all", help="Show what was read, too.")]
+LimitFlag = Annotated[int, typer.Option("--limit", min=1, max=1000, help="Most mails.")]
 MailArgument = Annotated[str, typer.Argument(metavar="MAIL", help="The id of the mail.")]
 
 Shown = Mapping[str, Any]
 
 _COLUMNS = ("id", "created", "sender", "read", "subject")
 
+MOST_LISTED = 100
+"""Mails that are listed unless --limit says otherwise."""
+
+
+@inbox_app.callback()
+def inbox_alone(
+    context: typer.Context,
+    *,
+    every: AllFlag = False,
+    limit: LimitFlag = MOST_LISTED,
+    config: ConfigFlag = None,
+    tenant: TenantFlag = None,
+    url: UrlFlag = None,
+    key: KeyFlag = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Show the mail to the human, as `remit inbox list` does (contract, product.md)."""
+    command = context.invoked_subcommand
+    if command is None:
+        list_inbox(
+            every=every,
+            limit=limit,
+            config=config,
+            tenant=tenant,
+            url=url,
+            key=key,
+            as_json=as_json,
+        )
+    elif every or as_json or limit != MOST_LISTED or config or tenant or url or key:
+        fail(f"options of `remit inbox {command}` stand behind {command!r}", EXIT_USAGE)
+
 
 @inbox_app.command("list")
 def list_inbox(
     *,
-    every: Annotated[bool, typer.Option("--all", help="Show what was read, too.")] = False,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="Most mails.")] = 100,
+    every: AllFlag = False,
+    limit: LimitFlag = MOST_LISTED,
     config: ConfigFlag = None,
     tenant: TenantFlag = None,
     url: UrlFlag = None,

@@ -49,6 +49,23 @@ UserRoleFlag = Annotated[
     ),
 ]
 
+AuditorFlag = Annotated[
+    bool,
+    typer.Option(
+        "--auditor",
+        help="Reads what an administrator reads, but no secret; changes and calls nothing.",
+    ),
+]
+
+OwnerFlag = Annotated[
+    str | None,
+    typer.Option(
+        "--owner",
+        metavar="USER",
+        help="The user whose key it is: nobody decides on what they suggested with it.",
+    ),
+]
+
 ExpiresFlag = Annotated[
     str | None,
     typer.Option(
@@ -87,6 +104,8 @@ def create(
     admin: Annotated[
         bool, typer.Option("--admin", help="For administration, such as /readyz; calls no tool.")
     ] = False,
+    auditor: AuditorFlag = False,
+    owner: OwnerFlag = None,
     expires: ExpiresFlag = None,
     config: ConfigFlag = None,
     tenant: TenantFlag = None,
@@ -96,8 +115,8 @@ def create(
 ) -> None:
     """Make a key and show it, once: only its hash is kept.
 
-    Say what it is for: --role and --user-role (alone or together), --service, --agent or --admin.
-    Beside any of them, --act-for names agents that it may act for.
+    Say what it is for: --role and --user-role (alone or together), --service, --agent, --admin or
+    --auditor. Beside any of them, --act-for names agents that it may act for.
     """
     purpose = _Purpose(
         role=role,
@@ -107,6 +126,8 @@ def create(
         agent=agent,
         act_for=tuple(act_for or ()),
         admin=admin,
+        auditor=auditor,
+        owner=owner,
     )
     purpose.check()
     if (remote := reach(url, key, tenant)) is not None:
@@ -200,6 +221,8 @@ class _Purpose:
     agent: str | None
     act_for: Sequence[str]
     admin: bool
+    auditor: bool
+    owner: str | None
 
     def told(self) -> dict[str, object]:
         """Return what was said of it, for the record."""
@@ -216,6 +239,7 @@ class _Purpose:
                 agent=self.agent,
                 act_for=self.act_for,
                 admin=self.admin,
+                auditor=self.auditor,
             )
         except BadCall as bad:
             fail(str(bad), EXIT_USAGE)
@@ -253,6 +277,8 @@ async def _create(settings: Settings, name: str, purpose: _Purpose, expires: str
             agent=await get_agent(agents, tenant, purpose.agent) if purpose.agent else None,
             act_for=await registered(agents, tenant, purpose.act_for),
             admin=purpose.admin,
+            auditor=purpose.auditor,
+            owner=purpose.owner or "",
             expires=parse_expiry(expires, now) if expires is not None else None,
             roles=installation.policy.declaration.roles,
         )
@@ -297,6 +323,8 @@ def _entry(key: Key) -> dict[str, object]:
         "agent": key.agent or None,
         "act_for": list(key.act_for),
         "admin": key.admin,
+        "auditor": key.auditor,
+        "owner": key.owner or None,
         "state": key.state_at(datetime.now(UTC)),
         "created": _shown(key.created),
         "expires": _shown(key.expires),
@@ -314,6 +342,7 @@ def _purpose_of(key: Key) -> str:
         *([f"agent {key.agent}"] if key.agent else []),
         *(f"acting for {agent}" for agent in key.act_for),
         *(["administration"] if key.admin else []),
+        *(["auditing"] if key.auditor else []),
     ]
     return ", ".join(parts)
 

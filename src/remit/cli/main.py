@@ -114,6 +114,12 @@ class Commands(DeferredCommands):
             ("keys", "keys:keys_app", CALLERS, "Make, list, rotate and revoke API keys."),
             ("agents", "agents:agents_app", CALLERS, "Register, change and list agents."),
             ("users", "users:users_app", CALLERS, "Keep users out, and let them in again."),
+            (
+                "datasources",
+                "datasources:datasources_app",
+                CALLERS,
+                "Add, change, try out and remove what the data server works on.",
+            ),
             ("token", "token:token_app", CALLERS, "Make tokens for development, on this machine."),
             (
                 "audit",
@@ -121,8 +127,15 @@ class Commands(DeferredCommands):
                 RECORD,
                 "Search, follow, export, verify and prune the record of calls.",
             ),
+            (
+                "queries",
+                "queries:queries_app",
+                CALLERS,
+                "See approved queries, and decide on those that were suggested.",
+            ),
             ("inbox", "inbox:inbox_app", RECORD, "Read and answer what agents write to the human."),
-            ("events", "events:events_app", RECORD, "Show who is told of the crew's events."),
+            ("alerts", "alerts:alerts_app", RECORD, "Show and close alerts on use of data."),
+            ("events", "events:events_app", RECORD, "Show who is told of events."),
             (WORKER, "worker:serve_worker", None, "Serve until the supervisor ends, or says so."),
         )
     )

@@ -65,7 +65,7 @@ def _loaded(path: Path) -> Loaded | None:
 def _refuse_known(loaded: Loaded | None, path: Path, name: str, role: str | None) -> None:
     if loaded is None:
         return
-    if name in loaded.declaration.servers or name in loaded.left_out:
+    if name in loaded.declaration.servers:
         line = loaded.positions.get(f"mcp_servers.{name}", 0)
         fail(f"{path}:{line}: there is a server {name!r} already; choose another name")
     if role is None and name in loaded.declaration.roles:

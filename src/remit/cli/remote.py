@@ -8,6 +8,7 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from remit.cli.output import EXIT_USAGE, exit_status, fail
+from remit.client import me
 from remit.client.address import KEY_VARIABLE, Address
 from remit.client.operations import Operation, Page, Tagged
 from remit.client.synchronous import Client
@@ -46,6 +47,10 @@ class Remote:
         """Do the same and tell its `ETag`."""
         with self._client() as client:
             return client.ask_tagged(operation)
+
+    def project(self, tenant: str | None) -> str:
+        """Return the tenant that is meant: the one that is named, or the key's own."""
+        return tenant or self.ask(me.get()).tenant
 
     def all_items(self, operation: Operation[Page[T]], most: int | None = None) -> list[T]:
         """Read a list to its end, or to *most* entries."""

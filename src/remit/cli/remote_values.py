@@ -17,9 +17,11 @@ from remit.client.edits import Difference, Edited
 from remit.client.keys import Key as KeyShown
 from remit.client.revisions import Revision as RevisionShown
 from remit.model.agents import Agent
+from remit.model.calls import Examined
 from remit.model.decisions import Decision, Explanation, Layer, LayerVerdict, Verdict
 from remit.model.events import AuditEvent, EventKind
 from remit.model.keys import Key
+from remit.model.limits import Allowance, Limit
 from remit.model.principals import DEFAULT_TENANT, AgentType, UserRole
 from remit.model.revisions import Revision
 from remit.model.tools import ToolId
@@ -39,6 +41,8 @@ def key_of(shown: KeyShown) -> Key:
         agent=shown.agent or "",
         act_for=shown.act_for,
         admin=shown.admin,
+        auditor=shown.auditor,
+        owner=shown.owner or "",
         created=shown.created,
         expires=shown.expires,
         revoked=shown.revoked,
@@ -54,6 +58,7 @@ def agent_of(shown: AgentShown) -> Agent:
         type=AgentType(shown.type),
         role=shown.role or "",
         epic=shown.epic or "",
+        tmux_session=shown.tmux_session or "",
         created=shown.created,
     )
 
@@ -111,10 +116,25 @@ def answer_of(shown: ExplanationShown) -> Answer:
         )
         for one in shown.layers
     )
+    used = [one.used for one in shown.limits]
     return Answer(
         tool=None if shown.tool is None else _tool(shown.tool),
         available=shown.available,
         explanation=Explanation(decision=decision, layers=layers),
+        used=None if None in used else [count for count in used if count is not None],
+        arguments=None
+        if shown.arguments is None
+        else Examined(checked=shown.arguments.checked, problem=shown.arguments.problem or ""),
+        limits=tuple(
+            Allowance(
+                key="",
+                calls=one.calls,
+                seconds=one.seconds,
+                rule=one.rule,
+                rate=Limit(calls=one.calls, seconds=one.seconds).rate,
+            )
+            for one in shown.limits
+        ),
     )
 
 

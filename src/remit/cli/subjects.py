@@ -1,5 +1,6 @@
-"""SUBJECT and TOOL on the command line (contract, product.md); R2, R5."""
+"""SUBJECT, TOOL and its arguments on the command line (contract, product.md); R2, R5."""
 
+import json
 from typing import Annotated
 
 import typer
@@ -21,6 +22,16 @@ ToolArgument = Annotated[
         metavar="TOOL", help="git/git_commit, or another spelling such as git__git_commit."
     ),
 ]
+
+
+def check_arguments(text: str) -> None:
+    """Leave with status 2 unless *text*, as --args gave it, is a JSON object."""
+    try:
+        is_object = isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        is_object = False
+    if not is_object:
+        fail("--args must be a JSON object, such as '{\"max_count\": 3}'", EXIT_USAGE)
 
 
 async def find_subject(installation: Installation, text: str) -> Principal:

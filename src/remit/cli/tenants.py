@@ -1,6 +1,5 @@
 """`remit tenants`: projects that share a gateway and nothing else."""
 
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Annotated
 
@@ -10,6 +9,8 @@ from remit.admin.tenants import make_tenant
 from remit.app.installation import open_state
 from remit.cli.changes import making
 from remit.cli.output import ConfigFlag, JsonFlag, as_rows, print_json, print_table, run
+from remit.cli.remote import KeyFlag, UrlFlag, reach
+from remit.client import tenants as client_tenants
 from remit.model.tenants import Tenant
 from remit.settings import Settings
 from remit.storage.tenants import Tenants
@@ -22,12 +23,22 @@ NameArgument = Annotated[
 
 
 @tenants_app.command()
-def create(name: NameArgument, config: ConfigFlag = None, as_json: JsonFlag = False) -> None:
+def create(
+    name: NameArgument,
+    *,
+    config: ConfigFlag = None,
+    url: UrlFlag = None,
+    key: KeyFlag = None,
+    as_json: JsonFlag = False,
+) -> None:
     """Make a tenant; a running gateway serves it within 2 seconds.
 
     It declares nothing at first: `remit apply FILE --tenant NAME` changes that.
     """
-    tenant = run(lambda: _create(Settings.read(config), name))
+    if (remote := reach(url, key, None)) is not None:
+        tenant = _tenant_of(remote.ask(client_tenants.create(name)))
+    else:
+        tenant = run(lambda: _create(Settings.read(config), name))
     if as_json:
         print_json(_entry(tenant))
     else:
@@ -35,9 +46,19 @@ def create(name: NameArgument, config: ConfigFlag = None, as_json: JsonFlag = Fa
 
 
 @tenants_app.command("list")
-def list_tenants(config: ConfigFlag = None, as_json: JsonFlag = False) -> None:
+def list_tenants(
+    config: ConfigFlag = None,
+    url: UrlFlag = None,
+    key: KeyFlag = None,
+    as_json: JsonFlag = False,
+) -> None:
     """Show every tenant, oldest first."""
-    entries = [_entry(tenant) for tenant in run(lambda: _all(Settings.read(config)))]
+    if (remote := reach(url, key, None)) is not None:
+        shown = map(_tenant_of, remote.all_items(client_tenants.list_all()))
+        found = sorted(shown, key=lambda tenant: tenant.created)
+    else:
+        found = run(lambda: _all(Settings.read(config)))
+    entries = [_entry(tenant) for tenant in found]
     if as_json:
         print_json(entries)
         return
@@ -50,9 +71,13 @@ async def _create(settings: Settings, name: str) -> Tenant:
         return await make_tenant(Tenants(state.database), name, now=datetime.now(UTC))
 
 
-async def _all(settings: Settings) -> Sequence[Tenant]:
+async def _all(settings: Settings) -> list[Tenant]:
     async with open_state(settings) as state:
-        return await Tenants(state.database).all_tenants()
+        return list(await Tenants(state.database).all_tenants())
+
+
+def _tenant_of(shown: client_tenants.Tenant) -> Tenant:
+    return Tenant(uuid=shown.id, name=shown.name, created=shown.created)
 
 
 def _entry(tenant: Tenant) -> dict[str, object]:

@@ -1,8 +1,9 @@
 """`remit test`: does the policy still say what it is meant to say?"""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -10,10 +11,19 @@ import typer
 
 from remit.admin.authority import Authority
 from remit.admin.changes import known_tools
-from remit.admin.policy_tests import Result, read_cases, run_cases, uncovered_rules
+from remit.admin.declaration import parse_document
+from remit.admin.policy_tests import (
+    Case,
+    Result,
+    read_cases,
+    result_of,
+    run_cases,
+    uncovered_rules,
+)
 from remit.app.installation import Installation, open_installation
 from remit.cli.output import (
     EXIT_NO,
+    EXIT_UNREACHABLE,
     EXIT_USAGE,
     ConfigFlag,
     JsonFlag,
@@ -23,8 +33,13 @@ from remit.cli.output import (
     print_json,
     run,
 )
+from remit.cli.remote import KeyFlag, Remote, UrlFlag, reach
+from remit.cli.remote_values import answer_of
 from remit.cli.subjects import find_subject
-from remit.errors import DeclarationError, Problem
+from remit.client import authority
+from remit.client import declaration as client_declaration
+from remit.errors import BadCall, DeclarationError, Problem
+from remit.model.decisions import Explanation
 from remit.model.principals import Principal
 from remit.policy.snapshot import compile_snapshot
 from remit.settings import Settings
@@ -73,8 +88,11 @@ def policy_test(
             metavar="[FILE]...", help=f"Default: {FOLDER}/*.yaml beside the declaration."
         ),
     ] = None,
+    *,
     config: ConfigFlag = None,
     tenant: TenantFlag = None,
+    url: UrlFlag = None,
+    key: KeyFlag = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Run policy tests: files of cases {as, tool, args, expect: allow|deny, rule}.
@@ -86,7 +104,10 @@ def policy_test(
     if not chosen:
         where = settings.config.parent / FOLDER
         fail(f"there are no tests in {str(where)!r}: write some, or name a file", EXIT_USAGE)
-    report = run(lambda: _tested(settings, chosen))
+    if (remote := reach(url, key, tenant)) is not None:
+        report = _asked(remote, run(lambda: _read(chosen)))
+    else:
+        report = run(lambda: _tested(settings, chosen))
     if as_json:
         print_json(report.to_json())
     else:
@@ -95,12 +116,36 @@ def policy_test(
         raise typer.Exit(EXIT_NO)
 
 
-async def _tested(settings: Settings, files: Sequence[Path]) -> Report:
+async def _read(files: Sequence[Path]) -> Sequence[Case]:
     cases = [case for file in files for case in read_cases(file)]
     if not cases:
         raise DeclarationError(
             [Problem(code="no-cases", message="there is no case in these files")]
         )
+    return cases
+
+
+def _asked(remote: Remote, cases: Sequence[Case]) -> Report:
+    """Ask a gateway, by what is in force there; it knows no file and no line."""
+    declared = parse_document(remote.ask(client_declaration.get())).declaration
+    results = [result_of(case, partial(_explained, remote, case)) for case in cases]
+    return Report(
+        results=results,
+        uncovered=[(rule, "", 0) for rule in uncovered_rules(declared, results)],
+    )
+
+
+def _explained(remote: Remote, case: Case) -> Explanation:
+    try:
+        return answer_of(remote.ask(authority.explain(case.subject, case.tool))).explanation
+    except typer.Exit as refused:  # it has said why
+        if refused.exit_code == EXIT_UNREACHABLE:
+            raise
+        raise BadCall(f"the gateway knows no {case.subject!r}, or no such tool") from None
+
+
+async def _tested(settings: Settings, files: Sequence[Path]) -> Report:
+    cases = await _read(files)
     async with open_installation(settings, author="") as installation:
 
         async def subject(text: str) -> Principal | None:
@@ -118,13 +163,8 @@ async def _tested(settings: Settings, files: Sequence[Path]) -> Report:
 
 
 async def _authority(installation: Installation) -> Authority:
-    """Return what answers: servers that this version leaves out count as declared.
-
-    What is tested is the policy, not what can be started here.
-    """
-    loaded, policy = installation.loaded, installation.policy
-    servers = {**loaded.declaration.servers, **loaded.left_out}
-    declaration = replace(loaded.declaration, servers=servers)
+    """Return what answers: what is tested is the policy, not what can be started here."""
+    declaration, policy = installation.loaded.declaration, installation.policy
     seen = {tool.id for tool in await installation.seen.all_tools(installation.tenant.name)}
     snapshot = compile_snapshot(
         declaration,

@@ -15,12 +15,14 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
         type: `SUPERVISOR`, `ORCHESTRATOR` or `WORKER`.
         role: The squad role that it also acts in, or None.
         epic: The epic that it works on, or None.
+        tmux_session: Where its program runs, or None.
     """
 
     id: str
     type: str
     role: str | None
     epic: str | None
+    tmux_session: str | None
     created: datetime
 
 
@@ -46,6 +48,7 @@ def create(
     type: str,  # noqa: A002 - what the API calls it
     role: str | None = None,
     epic: str | None = None,
+    tmux_session: str | None = None,
     reason: str = "",
 ) -> Operation[Agent]:
     """Register an agent."""
@@ -55,7 +58,13 @@ def create(
         path=at("agents"),
         answer=Agent,
         query={"reason": reason or None},
-        body={"id": agent_id, "type": type, "role": role, "epic": epic},
+        body={
+            "id": agent_id,
+            "type": type,
+            "role": role,
+            "epic": epic,
+            "tmux_session": tmux_session,
+        },
     )
 
 
@@ -66,7 +75,8 @@ def change(
 
     Args:
         agent_id: Which.
-        patch: `type`, `role` and `epic`; None takes one away, what is not there stays.
+        patch: `type`, `role`, `epic` and `tmux_session`; None takes one away, what is not there
+            stays.
         if_match: The `ETag` of what was read, or `*`.
         reason: For the record.
     """

@@ -46,6 +46,44 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     agent: str | None
 
 
+class Rows(Page[Row], frozen=True, kw_only=True):
+    """Part of what a search finds.
+
+    Attributes:
+        searched_to: Older rows were not looked at yet, since that takes long: the next page does.
+            None where all were, or where this page is full.
+    """
+
+    searched_to: datetime | None = None
+
+
+class Event(Row, frozen=True, kw_only=True):
+    """What happened to a call: one event of it.
+
+    Attributes:
+        kind: `refused`; or `invoked`, `attempted` for each attempt that failed and was followed by
+            another, and `finished`.
+        result: JSON, redacted and cut to the cap.
+    """
+
+    kind: str
+    result: str | None
+
+
+class Call(msgspec.Struct, frozen=True, kw_only=True):
+    """A call or a change, and what its caller did around it.
+
+    Attributes:
+        events: What happened to it, in that order.
+        before: What its caller did before, newest first.
+        after: What its caller did next, oldest first.
+    """
+
+    events: tuple[Event, ...]
+    before: tuple[Row, ...]
+    after: tuple[Row, ...]
+
+
 class LoggedDecision(msgspec.Struct, frozen=True, kw_only=True):
     """What an agent did or decided.
 
@@ -147,15 +185,23 @@ def search(
     changes: bool = True,
     limit: int | None = None,
     cursor: str | None = None,
-) -> Operation[Page[Row]]:
-    """Rows that are as *wanted*, newest first; with *changes* also what administrators did."""
+) -> Operation[Rows]:
+    """Rows that are as *wanted*, newest first; with *changes* also what administrators did.
+
+    A page may be empty and not the last one: then looking further takes long, and goes on there.
+    """
     return Operation(
         id="audit.search",
         method="GET",
         path=at("audit"),
-        answer=Page[Row],
+        answer=Rows,
         query={**asdict(wanted), "changes": changes, "limit": limit, "cursor": cursor},
     )
+
+
+def get(id_: str) -> Operation[Call]:
+    """One call or change: each attempt at it, its result, and what its caller did around it."""
+    return Operation(id="audit.get", method="GET", path=at("audit", id_), answer=Call)
 
 
 def decisions(
@@ -182,13 +228,14 @@ def verify() -> Operation[Report]:
 
 
 def export(
-    wanted: Filter = ANY, *, form: str = "jsonl", limit: int | None = None
+    wanted: Filter = ANY, *, form: str = "jsonl", changes: bool = True, limit: int | None = None
 ) -> Operation[str]:
     """Every row that is as *wanted*, as text; `stream` reads it however long it is.
 
     Args:
         wanted: What a row must be like.
         form: `jsonl` or `csv`.
+        changes: Also what administrators did.
         limit: Rows; all if None.
     """
     return Operation(
@@ -196,5 +243,5 @@ def export(
         method="GET",
         path=at("audit", "export"),
         answer=str,
-        query={**asdict(wanted), "format": form, "limit": limit},
+        query={**asdict(wanted), "format": form, "changes": changes, "limit": limit},
     )

@@ -11,7 +11,7 @@ class Mail(msgspec.Struct, frozen=True, kw_only=True):
     """A mail.
 
     Attributes:
-        from_agent: The agent that wrote it, or None.
+        from_agent: The agent that wrote it, or whose failed call it tells of; or None.
         sender: Who wrote it, such as `agent:w1`, or `remit`.
         to_agent: The agent that it is for; None for one to the human.
         read: When it was first read, or None.
@@ -41,6 +41,13 @@ def list_newest(*, every: bool = False, limit: int | None = None) -> Operation[P
         path=at("inbox"),
         answer=Page[Mail],
         query={"all": every or None, "limit": limit},
+    )
+
+
+def thread(mail_id: str) -> Operation[Page[Mail]]:
+    """One mail and the answers to and fro, oldest first; none counts as read by that."""
+    return Operation(
+        id="inbox.thread", method="GET", path=at("inbox", mail_id, "thread"), answer=Page[Mail]
     )
 
 

@@ -17,6 +17,8 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
         agent: Id of the agent that its bearer is, or None.
         act_for: Ids of agents that its bearer may act for.
         admin: Whether it administers; it opens no tool then.
+        auditor: Whether it reads what administrators read, and changes nothing; it opens no tool.
+        owner: Name of the user whose key it is, or None.
     """
 
     id: str
@@ -29,6 +31,8 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
     agent: str | None
     act_for: tuple[str, ...]
     admin: bool
+    auditor: bool
+    owner: str | None
     created: datetime
     expires: datetime | None
     revoked: datetime | None
@@ -49,14 +53,35 @@ class MadeKey(Key, frozen=True, kw_only=True):
         return f"MadeKey(id={self.id!r}, name={self.name!r})"
 
 
-def list_all(*, limit: int | None = None, cursor: str | None = None) -> Operation[Page[Key]]:
-    """Every key, those that hold no longer, too."""
+def list_all(
+    *,
+    text: str | None = None,
+    purpose: str | None = None,
+    state: str | None = None,
+    limit: int | None = None,
+    cursor: str | None = None,
+) -> Operation[Page[Key]]:
+    """Every key, those that hold no longer, too; oldest first.
+
+    Args:
+        text: Part of its name, role or agent, in any case.
+        purpose: `role`, `user_role`, `service`, `agent`, `admin` or `auditor`.
+        state: As in a key.
+        limit: Most keys of the answer; 100 if None.
+        cursor: The `next` of the answer before.
+    """
     return Operation(
         id="keys.list",
         method="GET",
         path=at("keys"),
         answer=Page[Key],
-        query={"limit": limit, "cursor": cursor},
+        query={
+            "text": text or None,
+            "purpose": purpose or None,
+            "state": state or None,
+            "limit": limit,
+            "cursor": cursor,
+        },
     )
 
 
@@ -75,6 +100,8 @@ def create(
     agent: str | None = None,
     act_for: Sequence[str] = (),
     admin: bool = False,
+    auditor: bool = False,
+    owner: str | None = None,
     expires: str | None = None,
     reason: str = "",
 ) -> Operation[MadeKey]:
@@ -89,6 +116,8 @@ def create(
         agent: The agent that its bearer is.
         act_for: Agents that its bearer may act for.
         admin: For administration; calls no tool.
+        auditor: For reading what administrators read, but no secret; changes nothing.
+        owner: Name of the user whose key it is; whoever makes it, if None and that is a user.
         expires: A span such as `30d`, or an ISO 8601 time.
         reason: For the record.
     """
@@ -107,6 +136,8 @@ def create(
             "agent": agent,
             "act_for": list(act_for),
             "admin": admin,
+            "auditor": auditor,
+            "owner": owner,
             "expires": expires,
         },
     )

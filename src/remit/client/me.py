@@ -13,6 +13,8 @@ class Principal(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         subject: As `key:ci`.
         act_for: Ids of agents that it may act for.
+        admin: Whether it administers its tenant.
+        auditor: Whether it reads what administrators of its tenant read, and changes nothing.
         expires: When the credential ends, or None.
     """
 
@@ -25,6 +27,7 @@ class Principal(msgspec.Struct, frozen=True, kw_only=True):
     service: bool
     act_for: tuple[str, ...]
     admin: bool
+    auditor: bool
     expires: datetime | None
 
 

@@ -38,6 +38,7 @@ class Operation(Generic[T_co]):
         if_match: The `ETag` of what is to be changed, `*` for whatever there is, or empty where
             that is not asked for.
         is_of_tenant: Whether it is about one tenant, which `?tenant=` names.
+        is_wrapped: Whether the answer is in the `data` of an envelope, out of which it is taken.
     """
 
     id: str
@@ -50,6 +51,7 @@ class Operation(Generic[T_co]):
     body: Mapping[str, Any] | None = field(default=None, repr=False)
     if_match: str = ""
     is_of_tenant: bool = True
+    is_wrapped: bool = False
 
     @property
     def is_reading(self) -> bool:
@@ -146,7 +148,7 @@ def next_page(operation: Operation[Page[T]], page: Page[T]) -> Operation[Page[T]
     """
     if page.next is None:
         return None
-    if page.next == operation.query.get("cursor") or not page.items:
+    if page.next == operation.query.get("cursor"):
         raise ClientError(f"the gateway gives a list without an end ({operation.id})")
     return dataclasses.replace(operation, query={**operation.query, "cursor": page.next})
 
@@ -186,15 +188,26 @@ def _complaint(entry: Mapping[str, Any]) -> str:
     return f"{told}; {remedy}" if remedy else told
 
 
+class _Envelope(msgspec.Struct, Generic[T_co], frozen=True):
+    """What `/api/projects` answers."""
+
+    data: T_co
+
+
+def _unwrapped(answer: Any) -> Any:
+    return cast("Any", answer).data if isinstance(answer, _Envelope) else answer
+
+
 def _decoded(operation: Operation[T], base: str, reply: Reply) -> T:
     if operation.answer is str:
         return cast("T", reply.body.decode(errors="replace"))
+    kind = _Envelope[operation.answer] if operation.is_wrapped else operation.answer
     try:
-        return msgspec.json.decode(reply.body, type=operation.answer)
+        return _unwrapped(msgspec.json.decode(reply.body, type=kind))
     except (ValueError, RecursionError):
         value = value_of(reply.body)  # a lone surrogate, or what does not fit
     try:
-        return msgspec.convert(value, operation.answer)
+        return _unwrapped(msgspec.convert(value, kind))
     except msgspec.ValidationError as error:
         raise ClientError(
             f"{base} answers {operation.id} in another shape than this client knows: {error}",

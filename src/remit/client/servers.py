@@ -69,6 +69,53 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     ms: float
 
 
+class Hints(msgspec.Struct, frozen=True, kw_only=True):
+    """What a server claims about a tool; None where it claims nothing."""
+
+    read_only: bool | None
+    destructive: bool | None
+    idempotent: bool | None
+    open_world: bool | None
+
+
+class OfferedTool(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool that a server offers, whoever may call it.
+
+    Attributes:
+        tool: The server's own name for it.
+        name: Its published name on the endpoint of all servers.
+        title: For people, or empty.
+        description: Likewise.
+        input_schema: None where it cannot be shown, as when it is nested too deeply.
+        roles: How many roles alone may call it.
+        tokens: About what a model pays to be told of it.
+    """
+
+    tool: str
+    name: str
+    title: str
+    description: str
+    input_schema: dict[str, Any] | None
+    hints: Hints
+    roles: int
+    tokens: int
+
+
+class BundledServer(msgspec.Struct, frozen=True, kw_only=True):
+    """A server that the gateway brings along.
+
+    Attributes:
+        description: What it is for, in a line.
+        tools: Names of what it offers.
+        servers: The declared servers that are it.
+    """
+
+    name: str
+    description: str
+    tools: tuple[str, ...]
+    servers: tuple[str, ...]
+
+
 def list_all(*, limit: int | None = None, cursor: str | None = None) -> Operation[Page[Server]]:
     """Every server that is declared."""
     return Operation(
@@ -84,6 +131,32 @@ def get(name: str) -> Operation[DeclaredServer]:
     """One server."""
     return Operation(
         id="servers.get", method="GET", path=at("servers", name), answer=DeclaredServer
+    )
+
+
+def tools(
+    name: str, *, limit: int | None = None, cursor: str | None = None
+) -> Operation[Page[OfferedTool]]:
+    """What a server offers now, by name; nothing while it is not connected."""
+    return Operation(
+        id="servers.tools",
+        method="GET",
+        path=at("servers", name, "tools"),
+        answer=Page[OfferedTool],
+        query={"limit": limit, "cursor": cursor},
+    )
+
+
+def bundled(
+    *, limit: int | None = None, cursor: str | None = None
+) -> Operation[Page[BundledServer]]:
+    """Every server that the gateway brings along, declared or not."""
+    return Operation(
+        id="servers.bundled",
+        method="GET",
+        path=at("bundled-servers"),
+        answer=Page[BundledServer],
+        query={"limit": limit, "cursor": cursor},
     )
 
 

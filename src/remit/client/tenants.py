@@ -1,5 +1,7 @@
 """Tenants of the installation; for its administrators."""
 
+from datetime import datetime
+
 import msgspec
 
 from remit.client.operations import Operation, Page, at
@@ -16,6 +18,7 @@ class Tenant(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     name: str
     revision: int
+    created: datetime
 
 
 def list_all(*, limit: int | None = None, cursor: str | None = None) -> Operation[Page[Tenant]]:

@@ -267,5 +267,10 @@ class EventLog:
             event_id=event.id,
             tenant=event.tenant,
             after=(now - event.created).total_seconds(),
-            **{key: value for key, value in event.payload.items() if key.endswith("Id")},
+            **{key: value for key, value in event.payload.items() if _names(key)},
         )
+
+
+def _names(key: str) -> bool:
+    """Whether a part of an event says what it is about, and not what somebody wrote."""
+    return key.endswith("Id") or key in ("alertType", "severity")

@@ -8,11 +8,13 @@ everybody                                   its own mail
 
 import json
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Final, Protocol, TypeVar, cast
+from typing import Final, TypeVar, cast
 
+from remit.calls.settling import looking_again
+from remit.crew.store import Changes, CrewStore
 from remit.errors import (
     AgentNotFound,
     BadCall,
@@ -22,94 +24,10 @@ from remit.errors import (
     Outdated,
     UpstreamUnavailable,
 )
-from remit.model.crew import (
-    Change,
-    Comment,
-    CrewEvent,
-    Epic,
-    Mail,
-    Member,
-    Once,
-    Task,
-    TaskState,
-)
+from remit.model.crew import Change, CrewEvent, Epic, Member, Once, Task
 from remit.model.principals import AgentType, Principal, PrincipalKind
 
 Made = TypeVar("Made")
-
-MOST_LOOKS: Final = 20
-"""How often a change is tried while others change the same; one of them succeeds each time."""
-
-
-class CrewStore(Protocol):
-    """Where the crew's work is kept; `storage/crew.py` says more."""
-
-    async def apply(self, change: Change) -> None:
-        """Write all of *change*, or raise Outdated or Conflict and write nothing."""
-        ...
-
-    async def touch(self, tenant: str, agent_id: str, now: datetime) -> None:
-        """Take note that an agent is active."""
-        ...
-
-    async def find_member(self, tenant: str, agent_id: str) -> Member | None:
-        """Return a registered agent, or None."""
-        ...
-
-    async def members(
-        self, tenant: str, *, of_type: AgentType | None = None, epic: str | None = None
-    ) -> Sequence[Member]:
-        """Return registered agents, oldest first."""
-        ...
-
-    async def find_epic(self, tenant: str, epic_id: str) -> Epic | None:
-        """Return an epic, or None."""
-        ...
-
-    async def find_task(self, tenant: str, task_id: str) -> Task | None:
-        """Return a task, or None."""
-        ...
-
-    async def tasks(
-        self, tenant: str, *, epic: str | None = None, state: TaskState | None = None
-    ) -> Sequence[Task]:
-        """Return tasks, oldest first."""
-        ...
-
-    async def comments(self, tenant: str, task_id: str) -> Sequence[Comment]:
-        """Return what was said about a task, oldest first."""
-        ...
-
-    async def find_mail(self, tenant: str, mail_id: str) -> Mail | None:
-        """Return a mail, or None."""
-        ...
-
-    async def inbox(
-        self, tenant: str, to_agent: str, *, include_read: bool, limit: int
-    ) -> Sequence[Mail]:
-        """Return mails to an agent, newest first."""
-        ...
-
-    async def count_unread(self, tenant: str, to_agent: str) -> int:
-        """Return how many of them are unread."""
-        ...
-
-    async def find_once(self, tenant: str, by: str, tool: str, key: str) -> Once | None:
-        """Return what was answered under a key, or None."""
-        ...
-
-
-class Changes(Protocol):
-    """Tells that something was changed, here or in another process."""
-
-    @property
-    def told(self) -> int:
-        """How often something was."""
-        ...
-
-    async def changed(self, seen: int, *, within: float) -> int:
-        """Return once that is not *seen*, or *within* seconds later."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -321,14 +239,12 @@ async def settled(attempt: Callable[[], Awaitable[Made]]) -> Made:
     Raises:
         UpstreamUnavailable: Others were, too often; nothing was changed.
     """
-    for _ in range(MOST_LOOKS):
-        try:
-            return await attempt()
-        except Outdated:
-            continue
-    raise UpstreamUnavailable(
-        "is busy: others change the same all the time; nothing was done", transient=True
-    )
+    try:
+        return await looking_again(attempt)
+    except Outdated:
+        raise UpstreamUnavailable(
+            "is busy: others change the same all the time; nothing was done", transient=True
+        ) from None
 
 
 async def done_once(

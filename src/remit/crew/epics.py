@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Final
 
 from remit.crew.desk import Desk, done_once
+from remit.crew.listing import WHICH, list_tasks_of_epic, review_queue
 from remit.crew.mailbox import mail_to
 from remit.crew.moves import comment_on, moved, require_epic_move
 from remit.crew.outputs import (
@@ -14,15 +15,12 @@ from remit.crew.outputs import (
     Result,
     iso,
     moved_result,
-    tasks_result,
 )
 from remit.crew.tasks import (
     DESCRIPTION,
-    STATE,
     TITLE,
     epic_id,
     task_id,
-    tasks_in,
     write_move,
 )
 from remit.errors import BadCall, InvalidAgentState
@@ -130,17 +128,6 @@ async def _require_no_work_left(desk: Desk, epic: Epic) -> None:
         raise BadCall(f"epic {epic.id!r} has {len(left)} tasks that are not done: {shown}")
 
 
-async def _list_tasks(desk: Desk, arguments: Arguments) -> Result:
-    epic = await desk.epic(arguments.find_text("epicId"))
-    return await tasks_in(desk, epic.id, arguments)
-
-
-async def _get_review_queue(desk: Desk, arguments: Arguments) -> Result:
-    epic = await desk.epic(arguments.find_text("epicId"))
-    tasks = await desk.store.tasks(desk.tenant, epic=epic.id, state=TaskState.REVIEW)
-    return tasks_result(sorted(tasks, key=lambda task: task.submitted or task.updated))
-
-
 async def _in_review(desk: Desk, arguments: Arguments) -> Task:
     await desk.require_working()
     task = await desk.task(arguments.text("taskId"))
@@ -219,20 +206,23 @@ EPIC_TOOLS: Final = (
     Tool(
         name="list_tasks",
         title="List an epic's tasks",
-        description="List the tasks of an epic, oldest first.",
-        takes=given({"epicId": epic_id(), "state": STATE}),
+        description=(
+            "List the tasks of an epic, oldest first. A long list ends early: go on with what"
+            " next says."
+        ),
+        takes=given({"epicId": epic_id(), **WHICH}),
         gives=TASKS,
         hints=Hints(read_only=True, idempotent=True),
-        run=_list_tasks,
+        run=list_tasks_of_epic,
     ),
     Tool(
         name="get_review_queue",
         title="What waits for review",
         description="List the tasks of an epic that are in REVIEW, in the order of submission.",
-        takes=given({"epicId": epic_id()}),
+        takes=given({"epicId": epic_id(), "after": WHICH["after"]}),
         gives=TASKS,
         hints=Hints(read_only=True, idempotent=True),
-        run=_get_review_queue,
+        run=review_queue,
     ),
     Tool(
         name="approve_task",

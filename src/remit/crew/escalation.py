@@ -6,6 +6,9 @@
     failed call ──▶ answered without waiting ──▶ queue ──▶ a mail and its event, in one transaction
 
 The mail is written directly: it is no call, so that a failing mail tool makes no other one fail.
+An answer to it goes to the agent whose call it was.
+Of a server that is away it is one mail to each superior, and not one a call that never reached it;
+what is critical, or may have taken effect, is told each time.
 Refusals, bad input, and what a tool itself says is wrong are no failures (S3.23).
 """
 
@@ -19,12 +22,14 @@ from typing import Final, Protocol
 import anyio
 import structlog
 
-from remit.calls.record import utc_now
 from remit.calls.redact import recorded_text
-from remit.errors import Outdated, StorageUnavailable, UpstreamError
+from remit.crew.outages import Outages
+from remit.errors import Outdated, StorageUnavailable, UpstreamError, UpstreamUnavailable
+from remit.identity.clock import utc_now
 from remit.model.calls import AuthorizedCall
 from remit.model.contents import Kind
-from remit.model.crew import Change, Mail, Member, Task, mail_sent
+from remit.model.crew import Change, Mail, Member, Task
+from remit.model.crew_events import mail_sent
 from remit.model.principals import AgentType, Principal, PrincipalKind
 from remit.model.servers import ServerConfig
 from remit.model.tools import ToolId
@@ -90,6 +95,7 @@ class _Failure:
     Attributes:
         agent: Who acted.
         tool: As agents know it.
+        away: The server, where the call never reached it and is not critical; or empty.
         body: What the mail says.
     """
 
@@ -97,6 +103,7 @@ class _Failure:
     agent: Principal
     tool: str
     is_critical: bool
+    away: str
     body: str
     time: datetime
 
@@ -120,6 +127,7 @@ class Escalation:
         self._store = store
         self._now = now
         self._pause = pause
+        self._outages = Outages()
         self._waiting = deque[_Failure]()
         self._some = anyio.Event()
         self._is_ending = False
@@ -142,12 +150,16 @@ class Escalation:
             return
         tool = authorized.permit.tool_id
         name = f"mcp__{tool.server}__{tool.name}"
+        is_critical = _is_critical(server_of(tool.server), tool)
+        is_away = isinstance(failure, UpstreamUnavailable) and not failure.is_outcome_unknown
+        away = tool.server if is_away and not is_critical else ""
         told = _Failure(
             call_id=call.id,
             agent=call.acting,
             tool=name,
-            is_critical=_is_critical(server_of(tool.server), tool),
-            body=_body(authorized, name, failure),
+            is_critical=is_critical,
+            away=away,
+            body=_body(authorized, name, failure, away),
             time=self._now(),
         )
         # What it was is in the log alone (R28).
@@ -191,6 +203,10 @@ class Escalation:
         for attempt in range(1, MOST_ATTEMPTS + 1):
             try:
                 to_agent = "" if failed.is_critical else await self._superior(failed.agent)
+                outage = (failed.agent.tenant, failed.away, to_agent)
+                if failed.away and self._outages.goes_on(outage, failed.time):
+                    log.info("failure was told of before", call_id=failed.call_id)
+                    return
                 await self._store.apply(_mail(failed, to_agent))
             except Outdated:
                 return  # an attempt that seemed to fail did write it: its id is the call's
@@ -202,6 +218,8 @@ class Escalation:
                     return
                 await anyio.sleep(self._pause)
             else:
+                if failed.away:
+                    self._outages.began(outage, failed.time)
                 log.info("failure escalated", call_id=failed.call_id, to=to_agent or "human")
                 return
 
@@ -234,6 +252,8 @@ def _mail(failed: _Failure, to_agent: str) -> Change:
     mail = Mail(
         id=failed.call_id,
         tenant=failed.agent.tenant,
+        from_agent=failed.agent.name,
+        from_type=failed.agent.agent_type,
         sender="remit",
         to_agent=to_agent,
         subject=f"{MARK}{subject}" if failed.is_critical else subject,
@@ -243,7 +263,7 @@ def _mail(failed: _Failure, to_agent: str) -> Change:
     return Change(mails=(mail,), events=(mail_sent(mail, failed.call_id),))
 
 
-def _body(authorized: AuthorizedCall, tool: str, failure: UpstreamError) -> str:
+def _body(authorized: AuthorizedCall, tool: str, failure: UpstreamError, away: str) -> str:
     call = authorized.call
     agent = call.acting
     kind = "" if agent.agent_type is None else f" ({agent.agent_type.value})"
@@ -259,4 +279,6 @@ def _body(authorized: AuthorizedCall, tool: str, failure: UpstreamError) -> str:
     if failure.is_outcome_unknown:
         lines.append("outcome: unknown; it may have taken effect")
     lines.append(f"request: {call.id} (remit audit search --text {call.id})")
+    if away:
+        lines.append(f"more that does not reach {away} is not mailed, but on record")
     return "\n".join(lines)

@@ -6,6 +6,8 @@
         worker silent for 7 minutes, or known to have crashed
           └─▶ its task is PENDING again, attempts + 1; its orchestrator has mail
                 └─▶ at 5 attempts FAILED; the human has mail, too
+          └─▶ or stays in REVIEW or BLOCKED, and its orchestrator has mail: what is done is not
+              thrown away, and what blocks it would block the next one
           └─▶ it is FAILED until it is active again
                 └─▶ after 3 crashes within a minute of the first paused; the human has mail
 
@@ -18,9 +20,10 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final, Protocol
 
-from remit.crew.desk import UNHEALTHY_AFTER, Changes, CrewStore, Desk, Request, settled
+from remit.crew.desk import UNHEALTHY_AFTER, Desk, Request, settled
 from remit.crew.mailbox import mail_to
 from remit.crew.moves import agents_changed, free, moved, resting_or_at_work, task_updated
+from remit.crew.store import Changes, CrewStore
 from remit.errors import NotFound
 from remit.model.crew import (
     ENDED,
@@ -45,6 +48,7 @@ LOOP: Final = 3
 LOOP_WITHIN: Final = timedelta(minutes=1)
 
 _AT_WORK: Final = (TaskState.ASSIGNED, TaskState.IN_PROGRESS)
+_WAITING: Final = (TaskState.REVIEW, TaskState.BLOCKED)
 _GATEWAY: Final = "remit"
 
 
@@ -101,6 +105,8 @@ class Health:
     async def crashed(self, tenant: str, agent_id: str) -> str:
         """Take back the task of a worker whose program has ended; return its id, or nothing.
 
+        One that waits for others stays as it is, and somebody hears of it.
+
         Raises:
             NotFound: There is no such agent.
             UpstreamUnavailable: Others change the same all the time.
@@ -111,10 +117,7 @@ class Health:
             member = await self._store.find_member(tenant, agent_id)
             if member is None:
                 raise NotFound(f"there is no agent {agent_id!r}")
-            task = await self._unfinished(desk, member)
-            if task is not None:
-                await self._take_back(desk, member, task, "its program has ended")
-            return "" if task is None else task.id
+            return await self._give_up(desk, member, "its program has ended")
 
         return await settled(attempt)
 
@@ -141,19 +144,25 @@ class Health:
             return
         silence = f"it was not active for {_minutes(self._silence)}"
         if member.type is AgentType.WORKER:
-            task = await self._unfinished(desk, member)
-            if task is not None:
-                await self._take_back(desk, member, task, silence)
+            await self._give_up(desk, member, silence)
         elif member.type is AgentType.ORCHESTRATOR:
             await self._report_orchestrator(desk, member, silence)
         elif is_open:
             await self._report(desk, member, "", "supervisor.check", silence)
 
-    async def _unfinished(self, desk: Desk, member: Member) -> Task | None:
+    async def _give_up(self, desk: Desk, member: Member, why: str) -> str:
+        """Give up a worker that has a task; return the id of the task if that is taken back."""
         if member.type is not AgentType.WORKER or not member.task:
-            return None
+            return ""
         task = await self._store.find_task(desk.tenant, member.task)
-        return task if task is not None and task.state in _AT_WORK else None
+        if task is None:
+            return ""
+        if task.state in _AT_WORK:
+            await self._take_back(desk, member, task, why)
+            return task.id
+        if task.state in _WAITING and member.state is not AgentState.FAILED:
+            await self._report_waiting(desk, member, task, why)
+        return ""
 
     async def _welcome_back(self, desk: Desk, member: Member) -> None:
         now = desk.clock()
@@ -191,12 +200,28 @@ class Health:
             Change(tasks=(after,), members=(rested,), mails=tuple(post.mails), events=events)
         )
 
+    async def _report_waiting(self, desk: Desk, member: Member, task: Task, why: str) -> None:
+        of_epic = await self._store.members(
+            desk.tenant, of_type=AgentType.ORCHESTRATOR, epic=task.epic
+        )
+        above = of_epic[0].id if of_epic else await self._supervisor(desk)
+        what = (
+            f"Its task {task.id} ({task.title}) stays {task.state.value}. Once that is IN_PROGRESS"
+            f" again and nobody is at it, it is PENDING for another worker after"
+            f" {_minutes(self._silence)}"
+        )
+        await self._report(desk, member, above, "", f"{why}. {what}")
+
+    async def _supervisor(self, desk: Desk) -> str:
+        """Return the id of a supervisor that is there; empty for the human."""
+        supervisors = await self._store.members(desk.tenant, of_type=AgentType.SUPERVISOR)
+        return next((each.id for each in supervisors if each.state is not AgentState.FAILED), "")
+
     async def _report_orchestrator(self, desk: Desk, member: Member, why: str) -> None:
         epic = await self._store.find_epic(desk.tenant, member.epic) if member.epic else None
         if epic is None or epic.state in ENDED:
             return
-        supervisors = await self._store.members(desk.tenant, of_type=AgentType.SUPERVISOR)
-        above = next((each.id for each in supervisors if each.state is not AgentState.FAILED), "")
+        above = await self._supervisor(desk)
         await self._report(desk, member, above, "orchestrator.check", why)
 
     async def _report(self, desk: Desk, member: Member, to: str, topic: str, why: str) -> None:
@@ -209,9 +234,12 @@ class Health:
             f"{member.type.value} {member.id} is unhealthy",
             f"{member.type.value} {member.id}{of_epic} is unhealthy: {why}.",
         )
-        check = desk.event(topic, now, agentId=member.id, epicId=member.epic or None, healthy=False)
-        events = (check, *agents_changed(desk, now, (member, failed)), *post.events)
-        await self._store.apply(Change(members=(failed,), mails=tuple(post.mails), events=events))
+        events = [*agents_changed(desk, now, (member, failed)), *post.events]
+        if topic:
+            about = {"agentId": member.id, "epicId": member.epic or None}
+            events.insert(0, desk.event(topic, now, **about, healthy=False))
+        change = Change(members=(failed,), mails=tuple(post.mails), events=tuple(events))
+        await self._store.apply(change)
 
 
 class _Post:

@@ -3,15 +3,19 @@
 There is one inbox a tenant. Whoever administers it is the human; the record says who that was.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, Protocol
 
 from remit.crew.desk import settled
-from remit.crew.mailbox import reply_subject
+from remit.crew.mailbox import reply_subject, subjects_of_thread
 from remit.errors import BadCall, NotFound
-from remit.model.crew import Change, Mail, mail_sent
+from remit.model.crew import Change, Mail
+from remit.model.crew_events import mail_sent
+
+MOST_OF_THREAD: Final = 100
+"""Mails of one thread that are shown."""
 
 _HUMAN: Final = ""
 
@@ -33,6 +37,12 @@ class InboxStore(Protocol):
         """Return mails to an agent, newest first."""
         ...
 
+    async def between(
+        self, tenant: str, agent_id: str, subjects: Collection[str], *, limit: int
+    ) -> Sequence[Mail]:
+        """Return mails between an agent and the human under these subjects, newest first."""
+        ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HumanInbox:
@@ -50,6 +60,22 @@ class HumanInbox:
     async def mails(self, tenant: str, *, include_read: bool, limit: int) -> Sequence[Mail]:
         """Return the newest mails to the human, newest first."""
         return await self.store.inbox(tenant, _HUMAN, include_read=include_read, limit=limit)
+
+    async def thread(self, tenant: str, mail_id: str) -> Sequence[Mail]:
+        """Return a mail to the human and what was answered to and fro, oldest first.
+
+        That is all mail between the same agent and the human under the same subject, the newest
+        MOST_OF_THREAD of it. Nothing is marked as read.
+
+        Raises:
+            NotFound: There is no mail of that id.
+        """
+        mail = await self._find(tenant, mail_id)
+        if not mail.from_agent:
+            return [mail]
+        subjects = subjects_of_thread(mail.subject)
+        found = await self.store.between(tenant, mail.from_agent, subjects, limit=MOST_OF_THREAD)
+        return sorted({each.id: each for each in (*found, mail)}.values(), key=_by_age)
 
     async def read(self, tenant: str, mail_id: str) -> Mail:
         """Return a mail to the human, and mark it as read.
@@ -97,3 +123,7 @@ class HumanInbox:
         if mail is None or not mail.is_for_human:
             raise NotFound(f"there is no mail {mail_id[:80]!r} in the inbox")
         return mail
+
+
+def _by_age(mail: Mail) -> tuple[datetime, str]:
+    return mail.created, mail.id

@@ -8,7 +8,8 @@ import anyio
 from remit.crew.desk import Desk, done_once
 from remit.crew.outputs import INBOX, MAIL, SENT, Result, iso, mail_result
 from remit.errors import BadCall, NotFound, NotYours
-from remit.model.crew import Change, CrewEvent, Mail, Member, mail_sent
+from remit.model.crew import Change, CrewEvent, Mail, Member
+from remit.model.crew_events import mail_sent
 from remit.servers.arguments import Arguments
 from remit.servers.shapes import LONGEST_TEXT, count, flag, given, text
 from remit.servers.toolbox import Hints, Tool
@@ -121,6 +122,11 @@ async def _reply(desk: Desk, arguments: Arguments) -> Result:
 def reply_subject(subject: str) -> str:
     """Return the subject of an answer: `Re: ` once (S3.16)."""
     return subject if subject.startswith(_REPLY) else _REPLY + subject
+
+
+def subjects_of_thread(subject: str) -> frozenset[str]:
+    """Return the subjects of a mail and of its answers."""
+    return frozenset({subject.removeprefix(_REPLY), reply_subject(subject)})
 
 
 async def _post(

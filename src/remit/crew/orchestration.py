@@ -20,6 +20,7 @@ from remit.crew.tasks import require_fit, require_open, task_id
 from remit.errors import BadCall, InvalidAgentState
 from remit.model.agents import Agent
 from remit.model.crew import DONE, ENDED, AgentState, Change, Member, TaskState
+from remit.model.crew_events import agent_created
 from remit.model.principals import AgentType
 from remit.servers.arguments import Arguments
 from remit.servers.shapes import (
@@ -90,9 +91,7 @@ async def _create(desk: Desk, arguments: Arguments) -> Result:
             epic=epic.id,
             created=now,
         )
-        event = desk.event(
-            "agent.created", now, agentId=agent.id, type=agent.type.value, epicId=epic.id
-        )
+        event = agent_created(agent, desk.new_id())
         # writing the epic, too, so that of two who do this at once one looks again
         touched = replace(epic, updated=now)
         answer: Result = {"agentId": agent.id, "epicId": epic.id, "timestamp": iso(now)}

@@ -87,8 +87,8 @@ _TASK: Final[dict[str, Schema]] = {
     "updatedAt": TEXT,
 }
 COMMENT: Final = record(id=TEXT, author=TEXT, body=TEXT, createdAt=TEXT)
-TASK: Final = record(**_TASK, comments=list_of(COMMENT))
-TASKS: Final = record(count=COUNT, tasks=list_of(record(**_TASK)))
+TASK: Final = record(**_TASK, commentCount=COUNT, comments=list_of(COMMENT))
+TASKS: Final = record(count=COUNT, tasks=list_of(record(**_TASK)), next=TEXT_OR_NULL)
 TASK_MOVED: Final = record(taskId=TEXT, state=TASK_STATES, updatedAt=TEXT)
 EPIC: Final = record(
     id=TEXT,
@@ -170,9 +170,13 @@ def task_result(task: Task) -> Result:
     }
 
 
-def tasks_result(tasks: Sequence[Task]) -> Result:
-    """Return several tasks."""
-    return {"count": len(tasks), "tasks": [task_result(task) for task in tasks]}
+def tasks_result(tasks: Sequence[Task], *, is_more: bool) -> Result:
+    """Return several tasks, and after which one to go on where there are more."""
+    return {
+        "count": len(tasks),
+        "tasks": [task_result(task) for task in tasks],
+        "next": tasks[-1].id if is_more else None,
+    }
 
 
 def moved_result(task: Task) -> Result:

@@ -14,13 +14,13 @@ import structlog
 
 from remit.calls.ids import new_id
 from remit.calls.invoke import KEY
-from remit.calls.record import utc_now
 from remit.crew.agents import AGENT_TOOLS
 from remit.crew.decisions import SYSTEM_TOOLS
-from remit.crew.desk import UNHEALTHY_AFTER, Changes, CrewStore, Desk, Request
+from remit.crew.desk import UNHEALTHY_AFTER, Desk, Request
 from remit.crew.epics import EPIC_TOOLS
 from remit.crew.mailbox import MAIL_TOOLS
 from remit.crew.orchestration import ORCHESTRATOR_TOOLS, SUPERVISOR_TOOLS
+from remit.crew.store import Changes, CrewStore
 from remit.crew.tasks import TASK_TOOLS
 from remit.errors import (
     BadCall,
@@ -31,6 +31,7 @@ from remit.errors import (
     StorageUnavailable,
     UpstreamUnavailable,
 )
+from remit.identity.clock import utc_now
 from remit.model.principals import Principal
 from remit.servers.arguments import Arguments
 from remit.servers.errors import ToolError

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Final
 
 from remit.crew.desk import Desk, done_once, require_unpaused
+from remit.crew.listing import WHICH, get_task, list_tasks
 from remit.crew.moves import (
     agents_changed,
     at_work,
@@ -19,11 +20,8 @@ from remit.crew.outputs import (
     TASK_STATES,
     TASKS,
     Result,
-    comment_result,
     iso,
     moved_result,
-    task_result,
-    tasks_result,
 )
 from remit.errors import BadCall, InvalidAgentState, NotYours
 from remit.model.crew import ENDED, Change, Member, Task, TaskState
@@ -207,28 +205,6 @@ async def _add_comment(desk: Desk, arguments: Arguments) -> Result:
     return await done_once(desk, attempt)
 
 
-async def list_tasks(desk: Desk, arguments: Arguments) -> Result:
-    """Return the tasks of one epic; without an id of every epic within reach."""
-    wanted = arguments.find_text("epicId")
-    epic = None if desk.rules_all and wanted is None else (await desk.epic(wanted)).id
-    return await tasks_in(desk, epic, arguments)
-
-
-async def tasks_in(desk: Desk, epic: str | None, arguments: Arguments) -> Result:
-    """Return the tasks of an epic, or of all; those in one `state` where that is asked for."""
-    state = arguments.find_text("state")
-    tasks = await desk.store.tasks(
-        desk.tenant, epic=epic, state=None if state is None else TaskState(state)
-    )
-    return tasks_result(tasks)
-
-
-async def _get(desk: Desk, arguments: Arguments) -> Result:
-    task = await desk.task(arguments.text("taskId"))
-    said = await desk.store.comments(desk.tenant, task.id)
-    return {**task_result(task), "comments": [comment_result(each) for each in said]}
-
-
 def task_id(*, own: bool = False) -> dict[str, object]:
     """Return the argument that names a task."""
     return text("The id of the task" + ("; without it, yours" if own else ""), 100)
@@ -241,7 +217,6 @@ def epic_id(*, own: bool = True) -> dict[str, object]:
 
 TITLE: Final = text("What it is, in one line", 1000, pattern=r"\S")
 DESCRIPTION: Final = text("What is to be done, and when it is done", LONGEST_TEXT, pattern=r"\S")
-STATE: Final[dict[str, object]] = {**TASK_STATES, "description": "Only those in this state"}
 
 TASK_TOOLS: Final = (
     Tool(
@@ -311,8 +286,11 @@ TASK_TOOLS: Final = (
     Tool(
         name="list",
         title="List tasks",
-        description="List the tasks of an epic, oldest first.",
-        takes=given({"epicId": epic_id(), "state": STATE}),
+        description=(
+            "List the tasks of an epic, oldest first. A long list ends early: go on with what"
+            " next says."
+        ),
+        takes=given({"epicId": epic_id(), **WHICH}),
         gives=TASKS,
         hints=Hints(read_only=True, idempotent=True),
         run=list_tasks,
@@ -320,11 +298,14 @@ TASK_TOOLS: Final = (
     Tool(
         name="get",
         title="One task",
-        description="Return a task with everything that was said about it.",
+        description=(
+            "Return a task with what was said about it; of very much the last, and commentCount"
+            " counts all."
+        ),
         takes=given({"taskId": task_id()}, ["taskId"]),
         gives=TASK,
         hints=Hints(read_only=True, idempotent=True),
-        run=_get,
+        run=get_task,
     ),
 )
 """The tools of `task`."""

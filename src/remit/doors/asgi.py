@@ -1,6 +1,7 @@
 """One HTTP exchange over ASGI, without a framework: read once, answer once."""
 
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Final
 
 from remit.doors.head import Head, Headers
@@ -49,22 +50,29 @@ class Exchange:
 
     Attributes:
         head: What it began with.
-        client: Address and port of the other side, or None where there is no such thing.
-        server: Address and port that the connection came to.
         started: Whether the answer has begun.
         granted: Headers of every answer, which let the page that asked read it.
     """
 
-    __slots__ = ("_receive", "_send", "client", "granted", "head", "server", "started")
+    __slots__ = ("_receive", "_scope", "_send", "granted", "head", "started")
 
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._scope = scope
         self._receive = receive
         self._send = send
         self.head = Head(scope["method"], scope["path"], scope["headers"])
-        self.client: tuple[str, int] | None = scope.get("client")
-        self.server: tuple[str, int | None] = scope.get("server") or NOWHERE
         self.started = False
         self.granted: Headers = ()
+
+    @property
+    def client(self) -> tuple[str, int] | None:
+        """Address and port of the other side, or None where there is no such thing."""
+        return self._scope.get("client")
+
+    @property
+    def server(self) -> tuple[str, int | None]:
+        """Address and port that the connection came to."""
+        return self._scope.get("server") or NOWHERE
 
     @property
     def method(self) -> str:
@@ -95,6 +103,11 @@ class Exchange:
         """Return a header's value."""
         return self.head.text(name)
 
+    @property
+    def whole(self) -> bytes | None:
+        """The whole body, where it came with the head; else None: it is waited for in `body`."""
+        return None
+
     async def body(self, most: int = LARGEST_BODY) -> bytes:
         """Return the whole body, of at most *most* bytes.
 
@@ -123,10 +136,10 @@ class Exchange:
                 return bytes(parts + chunk) if parts else chunk
             parts += chunk
 
-    def when_gone(self, tell: Callable[[], object] | None) -> bool:
-        """Have *tell* called once the client has left, or nothing more; False: await `gone`."""
-        del tell
-        return False
+    @property
+    def leaving(self) -> AbstractContextManager[object, bool] | None:
+        """What cancels its block once the client has left; None where `gone` has to be awaited."""
+        return None
 
     async def gone(self) -> None:
         """Return when the client has closed the connection."""
@@ -179,3 +192,17 @@ class Exchange:
 
 def _too_large(most: int) -> HttpRefusal:
     return HttpRefusal(413, f"the request is larger than {most} bytes")
+
+
+def replay(body: bytes, receive: Receive) -> Receive:
+    """Return what gives a body that was read already, and then whatever comes after it."""
+    is_given = False
+
+    async def again() -> Event:
+        nonlocal is_given
+        if is_given:
+            return await receive()
+        is_given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return again

@@ -80,7 +80,7 @@ async def principal_of(authenticate: Authenticate, credential: str | None, path:
             somebody whose token lacks a scope (403).
     """
     try:
-        principal = await admitted(authenticate, credential, path)
+        return _entering(await authenticate(credential), path)
     except Unauthenticated:
         # RFC 6750: an error attribute only for a credential that was there.
         error = "" if credential is None else "invalid_token"
@@ -89,7 +89,6 @@ async def principal_of(authenticate: Authenticate, credential: str | None, path:
         raise NotAdmitted(
             403, str(lacking), error="insufficient_scope", scopes=lacking.scopes
         ) from None
-    return principal
 
 
 async def admitted(authenticate: Authenticate, credential: str | None, path: str) -> Principal:
@@ -99,7 +98,10 @@ async def admitted(authenticate: Authenticate, credential: str | None, path: str
         Unauthenticated: It does not hold, or was issued for another endpoint.
         InsufficientScope: It holds, without a scope that it needs.
     """
-    principal = await authenticate(credential)
+    return _entering(await authenticate(credential), path)
+
+
+def _entering(principal: Principal, path: str) -> Principal:
     if principal.endpoints and not principal.may_enter(path):
         raise Unauthenticated("a token for another endpoint")
     return principal

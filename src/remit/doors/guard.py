@@ -35,12 +35,13 @@ class Guard:
         Raises:
             HttpRefusal: 421 for a foreign host, 403 for a foreign origin.
         """
-        known, head = self._current(), exchange.head
-        if head.passed is None or head.passed[0] is not known:
-            head.passed = (known, self._granted(known, head))
-        exchange.granted = head.passed[1]
+        http, head = self._http(), exchange.head
+        passed = head.passed
+        if passed is None or passed[0] is not http:
+            passed = head.passed = (http, self._granted(head))
+        exchange.granted = passed[1]
 
-    def _granted(self, known: "_Known", head: Head) -> Headers:
+    def _granted(self, head: Head) -> Headers:
         """Return the headers that let the page which asked read the answer."""
         origin = head.headers.get(b"origin")
         if self._loopback and (
@@ -53,7 +54,7 @@ class Guard:
             raise HttpRefusal(
                 403, "pages of this origin may not call; an administrator lists allowed_origins"
             )
-        return readable_by(origin) if origin.lower() in known.listed else ()
+        return readable_by(origin) if origin.lower() in self._current().listed else ()
 
     def preflight(self, exchange: Exchange) -> Headers | None:
         """Return what tells a browser that pages of this origin may call, or None.

@@ -6,11 +6,11 @@ bytes up to the empty line ──▶ Heads ──seen before──▶ the same H
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, TypeVar
 
 Headers = Iterable[tuple[bytes, bytes]]
 
-MOST_HEADS: Final = 2048
+MOST_HEADS: Final = 1024
 """Heads that are remembered; beyond it the memory starts anew."""
 
 LARGEST_KEPT: Final = 4 * 1024
@@ -55,10 +55,10 @@ class Head:
         Raises:
             HttpRefusal: As *make* does, and then every time.
         """
-        found = self._made.get(make)
+        found: Any = self._made.get(make)
         if found is None:
             found = self._made[make] = make(self)
-        return cast("Made", found)
+        return found
 
 
 class Heads:
@@ -73,19 +73,19 @@ class Heads:
 
     def find(self, data: bytes) -> tuple[Head, bytes] | None:
         """Return head and body if *data* is one whole request whose head is known."""
-        end = data.find(_END) + len(_END)
-        known = self._known.get(data[:end])
-        if known is None or known[1] != len(data) - end:
+        lines, end, body = data.partition(_END)
+        known = self._known.get(lines)
+        if known is None or known[1] != len(body) or not end:
             return None
-        return known[0], data[end:]
+        return known[0], body
 
     def keep(self, data: bytes, head: Head, body: bytes) -> None:
         """Remember *head* if *data* is nothing but it and *body*, as it stands."""
-        end = data.find(_END) + len(_END)
-        if end + len(body) == len(data) and end <= LARGEST_KEPT:
+        lines, end, rest = data.partition(_END)
+        if end and len(rest) == len(body) and len(lines) <= LARGEST_KEPT:
             if len(self._known) >= MOST_HEADS:
                 self._known.clear()
-            self._known[data[:end]] = (head, len(body))
+            self._known[lines] = (head, len(body))
 
 
 def _repeated(lines: Sequence[tuple[bytes, bytes]]) -> frozenset[bytes]:

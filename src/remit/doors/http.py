@@ -1,14 +1,17 @@
 """Everything that remit serves over HTTP, as one ASGI application on one port."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from functools import partial
 from http import HTTPStatus
 from typing import Final
 
 import msgspec
 import structlog
 
+from remit.calls.current import came_from
 from remit.doors.asgi import PROBLEM, App, Exchange, HttpRefusal, Receive, Scope, Send
+from remit.doors.console.cookies import PREFIX as CONSOLE
 from remit.doors.credentials import Authenticate, admitted, credential_of
 from remit.doors.execute.endpoint import ExecuteEndpoint, is_execute
 from remit.doors.guard import Guard
@@ -41,6 +44,7 @@ def create_app(
     lifespan: Callable[[], AbstractAsyncContextManager[object]],
     execute: ExecuteEndpoint | None = None,
     api: App | None = None,
+    console: App | None = None,
     metrics: Metrics | None = None,
 ) -> "Application":
     """Return the application.
@@ -54,6 +58,7 @@ def create_app(
         lifespan: Entered before the first request and left after the last; it runs *mcp*.
         execute: Serves `/mcp/execute`, if anything does.
         api: Serves everything below `/api/`, if anything does.
+        console: Serves `/console` and everything below, if anything does.
         metrics: Serves `/metrics`, if anything does.
     """
     return Application(
@@ -64,6 +69,7 @@ def create_app(
         resources=resources,
         execute=execute,
         api=api,
+        console=console,
         metrics=metrics,
     )
 
@@ -81,6 +87,7 @@ class Application:
         resources: ProtectedResources,
         execute: ExecuteEndpoint | None,
         api: App | None,
+        console: App | None,
         metrics: Metrics | None,
     ) -> None:
         self._mcp = mcp
@@ -90,6 +97,7 @@ class Application:
         self._lifespan = lifespan
         self._execute = execute
         self._api = api
+        self._console = console
         self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -101,21 +109,25 @@ class Application:
             if exchange.method == "OPTIONS" and await self._is_preflight(exchange):
                 return
             if self._api is not None and exchange.path.startswith(API):
+                came_from(partial(self._resources.caller, exchange))
                 await self._api(scope, receive, send)
+            elif self._console is not None and _is_of_console(exchange.path):
+                came_from(partial(self._resources.caller, exchange))
+                await self._console(scope, receive, send)
             else:
                 await self.answer(exchange)
         else:
             await send({"type": "websocket.close", "code": 1000})
 
-    async def answer(self, exchange: Exchange) -> None:
-        """Answer one request."""
-        path = exchange.path
+    def answer(self, exchange: Exchange) -> Awaitable[None]:
+        """Return what answers one request."""
+        path = exchange.head.path
+        came_from(partial(self._resources.caller, exchange))
+        if path == PREFIX:
+            return self._mcp(exchange)
         if self._execute is not None and is_execute(path):
-            await self._execute(exchange)
-        elif path == PREFIX or path.startswith(PREFIX + "/"):
-            await self._mcp(exchange)
-        else:
-            await self._other(exchange)
+            return self._execute(exchange)
+        return self._mcp(exchange) if path.startswith(PREFIX + "/") else self._other(exchange)
 
     async def _is_preflight(self, exchange: Exchange) -> bool:
         """Answer the preflight of a page that may call; anything else is for the doors."""
@@ -157,7 +169,9 @@ class Application:
             _need_get(exchange)
             await self._metrics.respond(exchange)
         else:
-            raise HttpRefusal(404, "there is nothing at this path; MCP is at /mcp")
+            raise HttpRefusal(
+                404, "there is nothing at this path; MCP is at /mcp, the console at /console"
+            )
 
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
@@ -173,7 +187,7 @@ class Application:
 
 
 class _Health:
-    """Readiness: with the state of their tenant's servers for administrators."""
+    """Readiness: with the state of their tenant's servers for administrators and auditors."""
 
     def __init__(self, authenticate: Authenticate, statuses: Statuses) -> None:
         self._authenticate = authenticate
@@ -183,7 +197,7 @@ class _Health:
         ready = is_ready(self._statuses(None))
         body: dict[str, object] = {"status": "ready" if ready else "starting"}
         caller = await self._caller(exchange)
-        if caller is not None and caller.admin:
+        if caller is not None and (caller.admin or caller.auditor):
             body["servers"] = self._statuses(caller.tenant)
         await exchange.respond(200 if ready else 503, msgspec.json.encode(body))
 
@@ -204,6 +218,10 @@ def is_ready(statuses: Sequence[ServerStatus]) -> bool:
     """
     wanted = [status for status in statuses if status.state is not ServerState.STOPPED]
     return not wanted or any(status.state is not ServerState.STARTING for status in wanted)
+
+
+def _is_of_console(path: str) -> bool:
+    return path == CONSOLE or path.startswith(CONSOLE + "/")
 
 
 def _need_get(exchange: Exchange) -> None:

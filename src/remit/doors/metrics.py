@@ -65,8 +65,8 @@ class Metrics:
         credential = credential_of(exchange.head)
         if credential is not None or not self._is_on_this_machine(exchange):
             principal = await principal_of(self._authenticate, credential, exchange.path)
-            if not principal.admin:
-                raise HttpRefusal(403, "only an administrator may read the metrics")
+            if not (principal.admin or principal.auditor):
+                raise HttpRefusal(403, "only an administrator or an auditor may read the metrics")
             if principal.tenant != DEFAULT_TENANT:
                 families = _of_tenant(families, principal.tenant)
         await exchange.respond(200, exposition(families), kind=KIND)

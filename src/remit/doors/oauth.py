@@ -58,6 +58,10 @@ class ProtectedResources:
         """Return the root of our URLs for whoever sent this request."""
         return self._addresses.base(exchange)
 
+    def caller(self, exchange: Exchange) -> str:
+        """Return the address of whoever sent this request, before all trusted proxies."""
+        return self._addresses.caller(exchange)
+
     async def respond(self, exchange: Exchange, path: str) -> None:
         """Answer with the metadata that is at *path*, which begins with `WELL_KNOWN`.
 

@@ -12,7 +12,8 @@ who answers cannot tell them apart.
 import asyncio
 import math
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Final, cast
+from types import TracebackType
+from typing import Any, Final, Self
 
 import anyio
 import httptools
@@ -124,7 +125,8 @@ class DoorProtocol(HttpToolsProtocol):
         if self._is_between and self._is_free():
             known = self._heads.find(data)
             if known is not None:
-                self._end_head()
+                if self._head_timer is not None:
+                    self._end_head()
                 self._resting_since = math.inf
                 self._begin(WholeExchange(self, *known))
                 return
@@ -154,15 +156,15 @@ class DoorProtocol(HttpToolsProtocol):
         """Answer a whole request."""
         self._answered = exchange
         self.cycle = exchange  # pyright: ignore[reportAttributeAccessIssue] - stands in for one
-        task = self.loop.create_task(self._serve(exchange))
+        task = exchange.task = self.loop.create_task(self._serve(exchange))
         task.add_done_callback(self.tasks.discard)
         self.tasks.add(task)
 
     def _is_free(self) -> bool:
         """Whether nothing is being answered, or waits to be."""
-        before = cast("object", self.cycle)  # None before the first request
+        before = self.cycle
         return (
-            (before is None or self.cycle.response_complete)
+            (before is None or before.response_complete)  # pyright: ignore[reportUnnecessaryComparison] - uvicorn begins with None
             and not self.pipeline
             and not self.transport.is_closing()
         )
@@ -244,7 +246,8 @@ class DoorProtocol(HttpToolsProtocol):
         self.server_state.total_requests += 1
         if self.transport.is_closing():
             return
-        self.flow.resume_reading()
+        if self.flow.read_paused:
+            self.flow.resume_reading()
         if self.pipeline:
             cycle, app = self.pipeline.pop()
             self._start_asgi_task(cycle, app)
@@ -271,7 +274,7 @@ class DoorProtocol(HttpToolsProtocol):
             answered.disconnected = True
             answered.message_event.set()
             if isinstance(answered, WholeExchange):
-                answered.leave()
+                answered.left()
         self.pipeline.clear()
         if self._head_timer is not None:
             self._head_timer.cancel()
@@ -294,31 +297,44 @@ class WholeExchange(Exchange):
         keep_alive: Whether the connection goes on afterwards.
         disconnected: Whether the client has left before the end of the answer.
         response_complete: Whether there is no more to send.
+        task: What answers it, as soon as it is begun.
     """
 
     __slots__ = (
         "_body",
         "_gone",
+        "_is_cancelled",
+        "_is_watched",
         "_protocol",
-        "_tell",
         "disconnected",
         "keep_alive",
         "response_complete",
+        "task",
     )
+
+    task: asyncio.Task[None]
 
     def __init__(self, protocol: DoorProtocol, head: Head, body: bytes) -> None:
         self.head = head
         self.started = False
         self.granted = ()
-        self.client = protocol.client
-        self.server = protocol.server or NOWHERE
         self.keep_alive = True
         self.disconnected = False
         self.response_complete = False
         self._protocol = protocol
         self._body = body
         self._gone: asyncio.Event | None = None
-        self._tell: Callable[[], object] | None = None
+        self._is_watched = self._is_cancelled = False
+
+    @property
+    def client(self) -> tuple[str, int] | None:
+        """Address and port of the other side, or None where there is no such thing."""
+        return self._protocol.client
+
+    @property
+    def server(self) -> tuple[str, int | None]:
+        """Address and port that the connection came to."""
+        return self._protocol.server or NOWHERE
 
     @property
     def message_event(self) -> asyncio.Event:
@@ -327,22 +343,46 @@ class WholeExchange(Exchange):
             self._gone = asyncio.Event()
         return self._gone
 
+    @property
+    def whole(self) -> bytes:
+        """The whole body, which came in one reading and is smaller than any limit."""
+        return self._body
+
     async def body(self, most: int = LARGEST_BODY) -> bytes:
-        """Return the whole body, which came in one reading and is smaller than any limit."""
+        """Return the same."""
         del most
         return self._body
 
-    def when_gone(self, tell: Callable[[], object] | None) -> bool:
-        """Have *tell* called once the client has left; at once if it has."""
-        self._tell = tell
-        if self.disconnected and tell is not None:
-            tell()
-        return True
+    @property
+    def leaving(self) -> Self:
+        """Itself: entered by its task, it cancels the block when the client leaves."""
+        return self
 
-    def leave(self) -> None:
-        """Tell that the client has left."""
-        if self._tell is not None:
-            self._tell()
+    def __enter__(self) -> None:
+        """Let the client that leaves cancel what follows; at once if it has."""
+        self._is_watched = True
+        if self.disconnected:
+            self.left()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool:
+        """Go on, whether or not there is a client; a cancellation of ours ends here, quietly."""
+        self._is_watched = False
+        return (
+            self._is_cancelled
+            and self.task.uncancel() == 0
+            and kind is not None
+            and issubclass(kind, asyncio.CancelledError)
+        )
+
+    def left(self) -> None:
+        """Take note that the client has left."""
+        if self._is_watched:
+            self._is_cancelled = self.task.cancel()
 
     async def gone(self) -> None:
         """Return when the client has closed the connection before the end of the answer.
@@ -363,22 +403,25 @@ class WholeExchange(Exchange):
         headers: Headers = (),
     ) -> None:
         """Send the whole answer, in one write; *rest* is not copied."""
-        lines = self._lines(headers)
-        if body:
-            lines = b"content-type: %b\r\n%b" % (kind, lines)
+        lines = b"content-type: %b\r\n" % kind if body else b""
+        if headers or self.granted or not self.keep_alive:
+            lines += self._lines(headers)
         self.started = True
         size = len(body) + sum(map(len, rest)) if rest else len(body)
-        await self._write(
-            b"%bcontent-length: %d\r\n%b%b\r\n%b"
-            % (STATUS_LINE[status], size, lines, self._last(), body),
-            rest,
-        )
-        self._complete()
+        data = b"%bcontent-length: %d\r\n%b\r\n%b" % (STATUS_LINE[status], size, lines, body)
+        if self._protocol.flow.write_paused:
+            await self._room()
+        if not self.disconnected:
+            if rest:
+                self._protocol.transport.writelines((data, *rest))
+            else:
+                self._protocol.transport.write(data)
+            self._complete()
 
     async def begin(self, status: int, headers: Headers) -> None:
         """Begin an answer that comes in parts."""
         self.started = True
-        lines = self._lines(headers) + self._last()
+        lines = self._lines(headers)
         await self._write(b"%b%btransfer-encoding: chunked\r\n\r\n" % (STATUS_LINE[status], lines))
 
     async def part(self, body: bytes) -> None:
@@ -389,28 +432,25 @@ class WholeExchange(Exchange):
     async def end(self) -> None:
         """End an answer that came in parts."""
         await self._write(_END)
-        self._complete()
+        if not self.disconnected:
+            self._complete()
 
-    async def _write(self, data: bytes, rest: Sequence[bytes] = ()) -> None:
+    async def _write(self, data: bytes) -> None:
+        await self._room()
+        if not self.disconnected:
+            self._protocol.transport.write(data)
+
+    async def _room(self) -> None:
+        """Wait until there is room for more, or the client has left."""
         flow = self._protocol.flow
         if flow.write_paused and not self.disconnected:
             await flow.drain()
-        if self.disconnected:
-            return
-        if rest:
-            self._protocol.transport.writelines((data, *rest))
-        else:
-            self._protocol.transport.write(data)
 
     def _lines(self, headers: Headers) -> bytes:
-        return _lines(headers) + _lines(self.granted) if self.granted else _lines(headers)
-
-    def _last(self) -> bytes:
-        return b"" if self.keep_alive else b"connection: close\r\n"
+        last = b"" if self.keep_alive else b"connection: close\r\n"
+        return _lines(headers) + _lines(self.granted) + last
 
     def _complete(self) -> None:
-        if self.disconnected:
-            return
         self.response_complete = True
         if not self.keep_alive:
             self._protocol.transport.close()

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final, Protocol
 
 import anyio
@@ -11,6 +11,7 @@ import structlog
 
 from remit.errors import Unauthenticated
 from remit.identity.api_keys import KeyText, hash_secret, is_secret, parse_key_text
+from remit.identity.clock import utc_now
 from remit.identity.credentials import (
     LONGEST_TOKEN,
     CredentialRefused,
@@ -59,13 +60,8 @@ class UserStore(Protocol):
 class TokenVerifier(Protocol):
     """Verifies JSON Web Tokens."""
 
-    @property
-    def generation(self) -> int:
-        """Counts changes of issuers and keys."""
-        ...
-
-    def look_for_changes(self) -> None:
-        """Take up the issuers that are in force now."""
+    def look_for_changes(self) -> int:
+        """Take up the issuers in force now; return how often they, or their keys, have changed."""
         ...
 
     async def __call__(self, text: str) -> VerifiedToken:
@@ -94,7 +90,7 @@ class Authenticator:
         tokens: TokenVerifier | None = None,
         tenants: TenantNames | None = None,
         note_use: Callable[[str], None] = lambda _: None,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        now: Callable[[], datetime] = utc_now,
     ) -> None:
         """Remember nobody yet.
 
@@ -114,7 +110,7 @@ class Authenticator:
         self._tenants = tenants
         self._note_use = note_use
         self._now = now
-        self._generation = 0
+        self._changes = 0
         self._verified: dict[bytes, tuple[Key | VerifiedToken, Principal]] = {}
         self._forgot = 0
         self._forgotten = anyio.Event()
@@ -144,7 +140,10 @@ class Authenticator:
         if len(credential) > LONGEST_TOKEN or not credential.isascii():
             raise Unauthenticated(_REFUSAL)
         digest = hashlib.sha256(credential.encode()).digest()
-        self._look_for_changes()
+        changes = 0 if self._tokens is None else self._tokens.look_for_changes()
+        if changes != self._changes:
+            self._changes = changes
+            self.forget()
         # forget() puts another memory in place, so that what is being verified from a row read
         # before it is not remembered after it.
         verified = self._verified
@@ -164,13 +163,24 @@ class Authenticator:
             self._note_use(held.id)
         return principal
 
-    def _look_for_changes(self) -> None:
-        if self._tokens is None:
-            return
-        self._tokens.look_for_changes()
-        if self._tokens.generation != self._generation:
-            self._generation = self._tokens.generation
-            self.forget()
+    async def bearer_of(self, key_id: str, secret_hash: str) -> Principal:
+        """Return who bears a key that was verified before; nothing of it is remembered.
+
+        Args:
+            key_id: The public part of the key.
+            secret_hash: Hex SHA-256 of its secret as it was then.
+
+        Raises:
+            CredentialRefused: It is another one now, does not hold any more, or is gone (R17).
+        """
+        key = await self._keys.find(key_id)
+        if key is None or key.secret_hash != secret_hash:
+            raise CredentialRefused("a key that is gone, or has another secret")
+        bearer = await self._bearer(key)
+        if not key.holds_at(self._now()):
+            raise CredentialRefused("expired or revoked")
+        self._note_use(key.id)
+        return bearer
 
     async def _verify(self, credential: str) -> tuple[Key | VerifiedToken, Principal]:
         text = parse_key_text(credential)
@@ -189,14 +199,18 @@ class Authenticator:
         matches = is_secret(text.secret, key.secret_hash if key is not None else _NOBODY)
         if key is None or not matches:
             raise CredentialRefused("an unknown key, or a wrong secret")
+        return key, await self._bearer(key)
+
+    async def _bearer(self, key: Key) -> Principal:
+        """Return who bears a key whose secret was found to be right."""
         if self._tenants is not None and self._tenants.name_of(key.tenant) is None:
             raise CredentialRefused("a key of a tenant that is not served")
         if not key.agent:
-            return key, principal_of(key)
+            return principal_of(key)
         agent = await self._agents.find(key.tenant, key.agent) if self._agents else None
         if agent is None:
             raise CredentialRefused("a key of an agent that does not exist")
-        return key, principal_of(key, agent)
+        return principal_of(key, agent)
 
 
 def principal_of(key: Key, agent: Agent | None = None) -> Principal:
@@ -221,6 +235,7 @@ def principal_of(key: Key, agent: Agent | None = None) -> Principal:
         queries=key.queries,
         act_for=key.act_for,
         admin=key.admin,
+        auditor=key.auditor,
         expires=_end_of(key),
     )
 

@@ -22,8 +22,11 @@ from remit.model.principals import (
 LONGEST_NAME: Final = 256
 """Characters of a subject, tenant, role or group."""
 
-_ABSENT: Final = object()
-_ALLOW, _DENY, _ADMIN = "mcpServerAllowIds", "mcpServerDenyIds", "isAdmin"
+ABSENT: Final = object()
+"""Stands for a claim that is not there."""
+
+_ALLOW, _DENY = "mcpServerAllowIds", "mcpServerDenyIds"
+_ADMIN, _AUDITOR = "isAdmin", "isAuditor"
 
 
 def principal_from(claims: Mapping[str, object], issuer: JwtIssuer, expires: datetime) -> Principal:
@@ -43,6 +46,7 @@ def principal_from(claims: Mapping[str, object], issuer: JwtIssuer, expires: dat
         servers=_servers(claims, admin=is_admin),
         issuer=issuer.issuer,
         admin=is_admin,
+        auditor=claims.get(_AUDITOR) is True and not is_admin,
         expires=expires,
     )
 
@@ -63,26 +67,30 @@ def scopes_of(claims: Mapping[str, object]) -> frozenset[str]:
 
 
 def _claim(claims: Mapping[str, object], issuer: JwtIssuer, wanted: str) -> object:
-    path = issuer.claims.get(wanted, wanted)
+    return claim_at(claims, issuer.claims.get(wanted, wanted))
+
+
+def claim_at(claims: Mapping[str, object], path: str) -> object:
+    """Return the claim of that name, or at that dotted path; `ABSENT` for none."""
     if path in claims:
         return claims[path]
     found: object = claims
     for step in path.split("."):
         if not isinstance(found, dict) or step not in found:
-            return _ABSENT
+            return ABSENT
         found = cast("Mapping[str, object]", found)[step]
     return found
 
 
 def _tenant(claims: Mapping[str, object], issuer: JwtIssuer) -> str:
     tenant = _claim(claims, issuer, "tenant")
-    return issuer.tenant or DEFAULT_TENANT if tenant is _ABSENT else _name(tenant, "tenant")
+    return issuer.tenant or DEFAULT_TENANT if tenant is ABSENT else _name(tenant, "tenant")
 
 
 def _user_roles(claims: Mapping[str, object], issuer: JwtIssuer) -> tuple[UserRole, ...]:
     claim = _claim(claims, issuer, "user_roles")
     # The default is for tokens that say nothing; what is said and wrong stays nothing (R11).
-    names = _texts(issuer.default_user_role if claim is _ABSENT else claim)
+    names = _texts(issuer.default_user_role if claim is ABSENT else claim)
     return tuple(role for role in UserRole if role.value in names)
 
 
@@ -105,6 +113,11 @@ def _server_names(claims: Mapping[str, object], name: str) -> frozenset[str]:
 
 
 def _texts(value: object) -> tuple[str, ...]:
+    # The record joins roles with commas.
+    return tuple(name for name in names_in(value) if "," not in name)
+
+
+def names_in(value: object) -> tuple[str, ...]:
     """Return a text, or a list of texts, as names; anything else is none at all."""
     if isinstance(value, str):
         value = [value]
@@ -114,8 +127,7 @@ def _texts(value: object) -> tuple[str, ...]:
     if not all(isinstance(entry, str) for entry in entries):
         return ()
     names = dict.fromkeys(cast("Sequence[str]", entries))
-    # The record joins roles with commas.
-    return tuple(name for name in names if is_name(name) and "," not in name)
+    return tuple(name for name in names if is_name(name))
 
 
 def _name(value: object, claim: str) -> str:

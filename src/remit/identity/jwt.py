@@ -5,7 +5,7 @@
 The cheap checks come first, so that no network is asked about a token that could not hold anyway.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -18,6 +18,7 @@ from joserfc.jwk import Key, OctKey
 from remit.errors import InsufficientScope
 from remit.identity.audiences import endpoints_of, in_tenant
 from remit.identity.claims import principal_from, scopes_of
+from remit.identity.clock import utc_now
 from remit.identity.credentials import CredentialRefused, TenantNames, VerifiedToken
 from remit.identity.jwks import REFRESH_EVERY, Keys, KeySource, VerificationKey
 from remit.identity.jwks_file import FileKeys
@@ -66,12 +67,7 @@ class _Trusted:
 
 
 class JwtVerifier:
-    """Verifies the tokens of the issuers in force.
-
-    Attributes:
-        generation: Counts changes of issuers and keys; what was verified under another number is
-            to be verified anew.
-    """
+    """Verifies the tokens of the issuers in force."""
 
     def __init__(
         self,
@@ -80,7 +76,7 @@ class JwtVerifier:
         folder: Path,
         environ: Mapping[str, str],
         tenants: TenantNames | None = None,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        now: Callable[[], datetime] = utc_now,
         open_source: Callable[[JwtIssuer, Callable[[], None]], Source] | None = None,
     ) -> None:
         """Ask nobody yet.
@@ -93,7 +89,7 @@ class JwtVerifier:
             now: The time, aware UTC.
             open_source: Gives the keys of an issuer; by default as it is declared.
         """
-        self.generation = 0
+        self._changes = 0
         self._issuers = issuers
         self._folder = folder
         self._environ = environ
@@ -122,18 +118,21 @@ class JwtVerifier:
                 refused = error
         raise refused
 
-    def look_for_changes(self) -> None:
-        """Take up the issuers that are in force now."""
+    def look_for_changes(self) -> int:
+        """Take up the issuers in force now; return how often they, or their keys, have changed.
+
+        What was verified under another number is to be verified anew.
+        """
         issuers = self._issuers()
-        if issuers is self._known:
-            return
-        kept = {id(each.issuer): each for each in self._trusted}
-        self._trusted = [
-            kept.get(id(issuer)) or _Trusted(issuer, self._open(issuer, self._count))
-            for issuer in issuers
-        ]
-        self._known = issuers
-        self._count()
+        if issuers is not self._known:
+            kept = {id(each.issuer): each for each in self._trusted}
+            self._trusted = [
+                kept.get(id(issuer)) or _Trusted(issuer, self._open(issuer, self._count))
+                for issuer in issuers
+            ]
+            self._known = issuers
+            self._count()
+        return self._changes
 
     async def keep_fresh(self) -> None:
         """Renew all keys now and then, until cancelled, so that withdrawn ones are dropped."""
@@ -147,14 +146,10 @@ class JwtVerifier:
         if token.algorithm not in trusted.algorithms:
             raise CredentialRefused("an algorithm that the issuer may not use")
         endpoints = endpoints_of(token.claims.get("aud"), issuer.audience)
-        ends = _check_times(token.claims, self._now(), issuer.leeway)
+        ends = end_of(token.claims, self._now(), issuer.leeway)
         user = self._in_its_tenant(principal_from(token.claims, issuer, ends), issuer)
         principal = replace(user, endpoints=self._in_reach(user.tenant, endpoints))
-        keys = await trusted.source.known()
-        if not is_signed(token, _candidates(keys, token), trusted.algorithms):
-            newer = await trusted.source.renewed(keys)
-            if newer is keys or not is_signed(token, _candidates(newer, token), trusted.algorithms):
-                raise CredentialRefused("no key of the issuer made the signature")
+        await need_signature(token, trusted.source, trusted.algorithms)
         # Last, so that only whoever holds a sound token is told of it (RFC 6750 §3.1).
         if issuer.scopes and not scopes_of(token.claims).issuperset(issuer.scopes):
             raise InsufficientScope(issuer.scopes)
@@ -175,7 +170,7 @@ class JwtVerifier:
         return in_tenant(endpoints, lambda uuid: names.name_of(uuid) == tenant)
 
     def _count(self) -> None:
-        self.generation += 1
+        self._changes += 1
 
     def _declared_source(self, issuer: JwtIssuer, changed: Callable[[], None]) -> Source:
         if issuer.secret_env:
@@ -221,13 +216,35 @@ def _secret_keys(issuer: JwtIssuer, secret: str) -> Keys:
     return (VerificationKey(kid=None, key=OctKey.import_key(secret.encode())),)
 
 
+async def need_signature(token: Token, source: Source, algorithms: Collection[str]) -> None:
+    """Return if a key of *source* signed the token; newer ones are looked for if none known did.
+
+    Raises:
+        CredentialRefused: None did.
+    """
+    keys = await source.known()
+    if not is_signed(token, _candidates(keys, token), algorithms):
+        newer = await source.renewed(keys)
+        if newer is keys or not is_signed(token, _candidates(newer, token), algorithms):
+            raise CredentialRefused("no key of the issuer made the signature")
+
+
 def _candidates(keys: Keys, token: Token) -> Iterable[Key]:
     """Return the keys that may have made the signature: a key and a token may both have no id."""
     return [each.key for each in keys if None in (each.kid, token.kid) or each.kid == token.kid]
 
 
-def _check_times(claims: Mapping[str, object], now: datetime, leeway: float) -> datetime:
-    """Return when the token ends, the leeway included."""
+def end_of(claims: Mapping[str, object], now: datetime, leeway: float) -> datetime:
+    """Return when a token ends, the leeway included.
+
+    Args:
+        claims: What it says.
+        now: Aware UTC.
+        leeway: Seconds of clock difference that are forgiven.
+
+    Raises:
+        CredentialRefused: It is over, has not begun, or does not say when it ends.
+    """
     seconds, ends = now.timestamp(), _seconds(claims, "exp")
     if ends is None:
         raise CredentialRefused("without an end: exp is absent")

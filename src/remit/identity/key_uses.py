@@ -1,13 +1,14 @@
 """When each key was last used: noted in memory, written beside the calls and never in their way."""
 
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Final, Protocol
 
 import anyio
 import structlog
 
 from remit.errors import StorageUnavailable
+from remit.identity.clock import utc_now
 
 log = structlog.get_logger(__name__)
 
@@ -40,9 +41,7 @@ class KeyUses:
         now: The time, aware UTC.
     """
 
-    def __init__(
-        self, store: UseStore, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)
-    ) -> None:
+    def __init__(self, store: UseStore, *, now: Callable[[], datetime] = utc_now) -> None:
         self._store = store
         self._now = now
         self._noted: dict[str, datetime] = {}

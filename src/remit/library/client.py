@@ -29,6 +29,9 @@ class MCPClient:
     def __init__(self, config: MCPConfig, *, retry_pause: float = RETRY_PAUSE) -> None:
         self.config = config
         self._lines = Lines(config, retry_pause=retry_pause)
+        # by these names in the design document (S1.15): what there is now, by server
+        self._connections = self._lines.connections
+        self._tools_cache = self._lines.tools
         self._beside = Beside(self._lines.running, name="remit client")
         log_through_logging()
 
@@ -78,7 +81,7 @@ class MCPClient:
 
     def is_connected(self, server_name: str) -> bool:
         """Whether the server is connected now."""
-        return server_name in self._lines.connections
+        return server_name in self._connections
 
     def get_available_tools(self, server_name: str | None = None) -> list[dict[str, Any]]:
         """Return the tools of one connected server, or of all; each names its own in `_server`.
@@ -86,7 +89,7 @@ class MCPClient:
         They are as the server lists them, in the order of the configuration. Of one that is not
         connected there are none.
         """
-        known = dict(self._lines.tools)
+        known = dict(self._tools_cache)
         if server_name is not None:
             return list(known.get(server_name, ()))
         names = dict.fromkeys([*self.config.servers, *known])

@@ -201,9 +201,7 @@ class Engine:
         self._home.fleet.reconfigure(wanted)
 
     async def _why_not(self, name: str) -> str:
-        upstream = self._home.fleet.upstreams.get(name)
-        if upstream is None:
-            return "is not in this release"
+        upstream = self._home.fleet.upstreams[name]
         await upstream.settled.wait()
         status = upstream.status()
         return "" if status.state.is_up else status.reason or status.state.in_words

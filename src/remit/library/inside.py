@@ -15,7 +15,7 @@ from remit.app.subjects import subjects_of
 from remit.doors.mcp.answers import Answer
 from remit.doors.mcp.caller import Caller
 from remit.doors.mcp.conversation import Telling, Wishes
-from remit.doors.mcp.envelope import Message
+from remit.doors.mcp.envelope import asked
 from remit.library.log import log_through_logging
 from remit.model.principals import Principal
 from remit.model.protocol import (
@@ -77,7 +77,7 @@ class Inside:
         """
         meta = _ENVELOPE if told is None else {**_ENVELOPE, "progressToken": 1}
         raw = {name: json.dumps(value).encode() for name, value in params.items()}
-        message = Message(id=b"1", method=method, params=raw, meta=json.dumps(meta).encode())
+        message = asked(b"1", method, {**raw, "_meta": json.dumps(meta).encode()})
         telling = None if told is None else Telling(_Ear(told), Wishes.of(message), is_modern=True)
         caller = Caller(
             principal=await self.principal(),

@@ -76,10 +76,7 @@ def usable_entry(name: str, config: object, headers: Mapping[str, str]) -> dict[
         loaded = parse_document({"mcp_servers": {name: entry}})
     except DeclarationError as error:
         raise ValueError("; ".join(str(problem) for problem in error.problems)) from error
-    server = loaded.declaration.servers.get(name)
-    if server is None:
-        raise ValueError("is not in this release")
-    if not server.enabled:
+    if not loaded.declaration.servers[name].enabled:
         raise ValueError("is disabled")
     return entry
 

@@ -14,6 +14,7 @@ class Agent:
         id: Unique in its tenant.
         role: The squad role it also acts in, or empty.
         epic: The epic it works on, or empty.
+        tmux_session: Where its program runs, if whoever started that said so (S3.31).
     """
 
     id: str
@@ -21,6 +22,7 @@ class Agent:
     type: AgentType
     role: str = ""
     epic: str = ""
+    tmux_session: str = ""
     created: datetime
 
     @property

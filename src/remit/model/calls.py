@@ -7,7 +7,7 @@ a cycle, so the collector need not look at them.
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -109,6 +109,19 @@ class ValidCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     def call(self) -> Call:
         """The call as the door received it."""
         return self.authorized.call
+
+
+class Examined(NamedTuple):
+    """What the check of a call's arguments would say of some.
+
+    Attributes:
+        checked: Whether by the tool's schema; else only that they are one JSON object, since the
+            schema cannot be used.
+        problem: What a call with them would be refused with, or empty.
+    """
+
+    checked: bool
+    problem: str
 
 
 class AdmittedCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):

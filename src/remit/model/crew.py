@@ -105,8 +105,8 @@ AT_WORK: Final[Mapping[TaskState, AgentState]] = MappingProxyType(
 """What its worker is at, by the state of the task."""
 
 
-MOST_INBOX_TEXT: Final = 1_000_000
-"""Characters of mail in one list: it ends with the mail that reaches them."""
+MOST_LISTED_TEXT: Final = 1_000_000
+"""Characters of one list of mail, tasks or comments: it ends with the one that reaches them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,7 +214,8 @@ class Mail:
     """A message to one agent, or to the human.
 
     Attributes:
-        from_agent: The agent that wrote it, or empty.
+        from_agent: The agent that wrote it, or whose failed call the gateway tells of; or empty.
+            Whoever answers writes to that agent.
         from_type: What that agent was, or None.
         sender: Who wrote it as a SUBJECT; `remit` where the gateway itself did.
         to_agent: The agent that it is for; empty for one to the human.
@@ -303,19 +304,3 @@ class Change:
     comments: tuple[Comment, ...] = ()
     events: tuple[CrewEvent, ...] = ()
     once: Once | None = None
-
-
-def mail_sent(mail: Mail, event_id: str) -> CrewEvent:
-    """Return the event of a mail, which is written with it (S3.29)."""
-    return CrewEvent(
-        id=event_id,
-        tenant=mail.tenant,
-        topic="mail.sent",
-        payload={
-            "mailId": mail.id,
-            "toAgentId": mail.to_agent or None,
-            "isForHuman": mail.is_for_human,
-            "subject": mail.subject,
-        },
-        created=mail.created,
-    )

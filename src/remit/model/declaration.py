@@ -4,8 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from remit.model.alert_rules import AlertRules
 from remit.model.grants import AgentTypeRule, Grant, JwtIssuer, PolicySettings, ToolsetOptions
 from remit.model.limits import Limit
+from remit.model.oidc import OidcProvider
 from remit.model.retention import Retention
 from remit.model.roles import Role
 from remit.model.servers import ServerConfig
@@ -41,6 +43,18 @@ class HttpSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DataSettings:
+    """How the `data` server treats what callers send.
+
+    Attributes:
+        screening: What becomes of a value that looks like an injection (R35): `refuse` runs
+            nothing, `alert` runs it, bound as every value is. Either raises the alert.
+    """
+
+    screening: Literal["refuse", "alert"] = "refuse"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Declaration:
     """One validated configuration document.
 
@@ -51,6 +65,7 @@ class Declaration:
         grants: In the order of the document; order never matters to a decision.
         groups: Group to its members in SUBJECT spelling, beside what a token says of groups.
         issuers: Whose tokens are accepted.
+        oidc: Where people sign in to the console, or None.
         limits: In the order of the document; order never matters.
         document: The document as plain data (`${NAME}` references unexpanded), which a revision
             stores and `export` writes.
@@ -65,7 +80,10 @@ class Declaration:
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     policy: PolicySettings = field(default_factory=PolicySettings)
     issuers: tuple[JwtIssuer, ...] = ()
+    oidc: OidcProvider | None = None
     limits: tuple[Limit, ...] = ()
     audit: AuditSettings = field(default_factory=AuditSettings)
     http: HttpSettings = field(default_factory=HttpSettings)
+    data: DataSettings = field(default_factory=DataSettings)
+    alerts: AlertRules = field(default_factory=AlertRules)
     document: Mapping[str, object] = field(default_factory=dict[str, object], repr=False)

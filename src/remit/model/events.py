@@ -1,5 +1,6 @@
 """The append-only stream of events that is the audit (R28)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -36,7 +37,8 @@ class AuditEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False, omit_defau
     `unknown`, which stands if the process dies before the end. `attempted` tells of one attempt.
 
     Attributes:
-        id: Unique, sorts by time (UUIDv7 text); writing it twice is writing it once.
+        id: Unique, sorts by time (UUIDv7 text); writing it twice is writing it once. The first
+            event of a call that was allowed has the id of the call.
         call_id: The request id that the caller was given.
         time: Aware UTC.
         server: Empty when the requested name meant no tool.
@@ -47,11 +49,12 @@ class AuditEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False, omit_defau
         layer: The layer that decided (words of the contract), or empty.
         rule: The rule that decided, or empty.
         outcome: `ok`, `tool_error`, `error`, `unknown` or `none`.
-        code: Error code of R22, or empty.
+        code: Error code of R22, or empty; of a tool of the `data` server that failed, its own.
         ms: Milliseconds from the door to the answer; 0 for `invoked`.
         arguments: Redacted JSON text, at most the body cap.
         arguments_size: Bytes before redaction and capping.
-        result: Redacted JSON text, at most the body cap; None when there is none.
+        result: Redacted JSON text, at most the body cap; None when there is none. Of the `data`
+            server, whose results are other people's data, the beginning alone (S2.47).
         result_size: Bytes before redaction and capping.
         error: One line for people, or None.
         agent: The id of the agent that acts, also where another caller acts for it (R26); None
@@ -92,15 +95,20 @@ class AuditQuery:
     """What `audit search` asks for; None means any. Rows come newest first.
 
     Attributes:
+        servers: One of these; empty for any.
+        tools: One of these; likewise.
         text: Searched in request id, tool, server, principal, member, arguments and error (R14).
         changes: Also changes that administrators made, beside calls.
         before: Only rows with an event id below this one (paging).
+        after: Only the oldest rows with an event id above this one; they come oldest first.
     """
 
     tenant: str
     principal: str | None = None
     server: str | None = None
     tool: str | None = None
+    servers: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
     decision: str | None = None
     outcome: str | None = None
     code: str | None = None
@@ -111,3 +119,18 @@ class AuditQuery:
     changes: bool = True
     limit: int = 100
     before: str | None = None
+    after: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Looked:
+    """What a search found, and how far it looked.
+
+    Attributes:
+        events: One row a call, in the order of the search.
+        reached: The event id below which no row was looked at yet; None where there is nothing
+            more to look at, or as many were found as were asked for.
+    """
+
+    events: Sequence[AuditEvent]
+    reached: str | None = None

@@ -98,3 +98,19 @@ class DatabaseHealth:
     skew: float | None = None
     broken_heads: tuple[str, ...] = ()
     backlog: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatasourceHealth:
+    """What came of connecting to a datasource.
+
+    Attributes:
+        problem: Why it cannot be used, or empty.
+        warnings: What whoever reads could do beyond reading, a sentence each.
+        ms: Milliseconds until it had answered.
+    """
+
+    name: str
+    problem: str = ""
+    warnings: tuple[str, ...] = ()
+    ms: float = 0.0

@@ -25,6 +25,9 @@ class Key:
         agent: The agent that its bearer is, or empty; that agent's type and role then count.
         act_for: Agents that its bearer may act for, beside whatever it is itself (R26).
         admin: Whether its bearer administers the tenant.
+        auditor: Whether its bearer reads what an administrator does, and changes nothing.
+        owner: Name of the user whose key it is, or empty. It opens nothing: whoever suggests with
+            one and decides with the other is one person all the same (R13).
         expires: Aware UTC, or None for never.
         revoked: When its end was ordered for, aware UTC, or None; a replaced key may have a
             while left.
@@ -41,6 +44,8 @@ class Key:
     agent: str = ""
     act_for: tuple[str, ...] = ()
     admin: bool = False
+    auditor: bool = False
+    owner: str = ""
     created: datetime
     expires: datetime | None = None
     revoked: datetime | None = None

@@ -69,6 +69,8 @@ class Principal:
             tool: acting for another is worth what both may (R9).
         issuer: Who vouches for it; empty for our own keys.
         admin: Whether it administers the tenant. Administering never grants use (R12).
+        auditor: Whether it reads what an administrator of its tenant reads, but no secret, and
+            changes nothing. That grants no tool either (R12); an administrator is none.
         expires: When its credential ends, aware UTC, or None.
         endpoints: Paths such as `/mcp/git` that its credential was issued for, and that it opens
             with those below them alone; empty when it opens every endpoint.
@@ -87,6 +89,7 @@ class Principal:
     act_for: tuple[str, ...] = ()
     issuer: str = ""
     admin: bool = False
+    auditor: bool = False
     expires: datetime | None = None
     endpoints: tuple[str, ...] = ()
 

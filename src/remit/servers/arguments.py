@@ -88,3 +88,8 @@ class Arguments:
         """Return a list of strings, empty when it was left out."""
         value = self._values.get(name)
         return tuple(map(str, cast("list[object]", value))) if isinstance(value, list) else ()
+
+    def items(self, name: str) -> tuple[object, ...]:
+        """Return a list of anything, empty when it was left out."""
+        value = self._values.get(name)
+        return tuple(cast("list[object]", value)) if isinstance(value, list) else ()

@@ -15,6 +15,9 @@ TEXT_OR_NULL: Final[Schema] = {"anyOf": [TEXT, _NULL]}
 COUNT: Final[Schema] = {"type": "integer"}
 COUNT_OR_NULL: Final[Schema] = {"anyOf": [COUNT, _NULL]}
 FLAG: Final[Schema] = {"type": "boolean"}
+NUMBER: Final[Schema] = {"type": "number"}
+ANY: Final[Schema] = {}
+"""Whatever JSON has."""
 
 
 def text(description: str, longest: int = LONGEST_NAME, **more: object) -> Schema:

@@ -167,7 +167,7 @@ class ToolServer(Generic[Place]):
                 async with enter(tool, checked) as place:
                     structured = await tool.run(place, checked)
             except ToolError as error:
-                return failed(str(error), error.code)
+                return self.told_of(error)
             # Clients without structured results read the same as JSON (MCP §tools/call).
             shown = json.dumps(structured, ensure_ascii=False)
             return {
@@ -175,7 +175,12 @@ class ToolServer(Generic[Place]):
                 "structuredContent": structured,
                 "isError": False,
             }
-        return failed(f"{name} was stopped after {self._time_limit:g} s; {self._after_limit}")
+        stopped = f"{name} was stopped after {self._time_limit:g} s; {self._after_limit}"
+        return self.told_of(ToolError(stopped))
+
+    def told_of(self, error: ToolError) -> Mapping[str, object]:
+        """Return the result of a call that failed; a server with words of its own overrides it."""
+        return failed(str(error), error.code)
 
     async def aclose(self) -> None:
         """Let go of what the server holds; a server that holds something overrides this."""

@@ -5,8 +5,10 @@ record ──▶ journal (one write; nobody waits for the database)
    └ journal cannot be written ──▶ database at once ──▶ neither: AuditUnavailable
 """
 
+import math
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Final, Literal
@@ -17,16 +19,24 @@ from sqlalchemy.exc import StatementError
 
 from remit.errors import AuditUnavailable, StorageUnavailable
 from remit.model.decision_log import LoggedDecision
-from remit.model.events import AuditEvent, AuditQuery
+from remit.model.events import AuditEvent, AuditQuery, Looked
 from remit.model.retention import Cut, Retention
+from remit.model.traffic import Traffic
 from remit.storage.chain import ChainReport
 from remit.storage.cuts import NoKeys, Signer
 from remit.storage.database import Database
 from remit.storage.decision_log import find_decisions
-from remit.storage.events import events_after, find_calls
+from remit.storage.events import (
+    end_of_stretch,
+    events_after,
+    events_of,
+    find_calls,
+    has_to_read,
+)
 from remit.storage.intake import BATCH, Intake, encode_line
 from remit.storage.journal import Journal
 from remit.storage.retention import prune
+from remit.storage.traffic import find_traffic
 from remit.storage.verify import verify_chain
 
 log = structlog.get_logger(__name__)
@@ -60,6 +70,7 @@ class AuditLog:
         self._journal = journal
         self._syncs = durability == "disk"
         self._intake = Intake(database, journal, durable=self._syncs)
+        self._recent = self._intake.recent
         self._journal_fails = False
         self._closed = False
         self._gathered = 0
@@ -81,8 +92,12 @@ class AuditLog:
             raise AuditUnavailable("the audit is closed: the gateway is stopping")
         try:
             line = encode_line(event)
-            self._intake.recent.keep(self._journal.append(line), len(line), event)
-            self._note_one()
+            self._recent.keep(self._journal.append(line), len(line), event)
+            self._gathered += 1
+            if self._gathered == 1:
+                self._some.set()
+            elif self._gathered == BATCH:
+                self._many.set()
             if self._syncs:
                 await self._journal.sync()
         except OSError as error:
@@ -93,7 +108,7 @@ class AuditLog:
             log.info("journal can be written again", folder=str(self._journal.folder))
 
     async def search(self, query: AuditQuery) -> Sequence[AuditEvent]:
-        """Return one row a call, newest first: its last event.
+        """Return one row a call, newest first: its last event. With `after` they are oldest first.
 
         What any process of this installation recorded before is found.
 
@@ -102,9 +117,40 @@ class AuditLog:
             StorageUnavailable: The database cannot be used.
             BadCall: The query does not make sense.
         """
+        return (await self.look(query, longest=math.inf)).events
+
+    async def look(self, query: AuditQuery, *, longest: float) -> Looked:
+        """Return the same as far as it is found in *longest* seconds, and where to go on.
+
+        Where no index leads to what is asked for, the record is read a stretch at a time, one at
+        least, so that no statement takes longer the longer the record is.
+
+        Raises:
+            RemitError: As `search` does.
+        """
+        await self._take(self._intake.take_all)
+        end, found = anyio.current_time() + longest, list[AuditEvent]()
+        while True:
+            async with self._database.reading() as connection:
+                reached = await end_of_stretch(connection, query) if has_to_read(query) else None
+                found += await find_calls(connection, query, down_to=reached)
+            left = query.limit - len(found)
+            if reached is None or left <= 0:
+                return Looked(events=found)
+            if anyio.current_time() >= end:
+                return Looked(events=found, reached=reached)
+            query = replace(query, before=reached, limit=left)
+
+    async def events_of(self, tenant: str, call: str) -> Sequence[AuditEvent]:
+        """Return what happened to one call, in its order; nothing if it is not on record.
+
+        Raises:
+            AuditUnavailable: A journal cannot be read, so the answer would be incomplete.
+            StorageUnavailable: The database cannot be used.
+        """
         await self._take(self._intake.take_all)
         async with self._database.reading() as connection:
-            return await find_calls(connection, query)
+            return await events_of(connection, tenant, call)
 
     async def after(
         self, tenant: str, seq: int, limit: int = 1000
@@ -131,6 +177,17 @@ class AuditLog:
         await self._take(self._intake.take_all)
         async with self._database.reading() as connection:
             return await find_decisions(connection, tenant, agent, limit)
+
+    async def traffic(self, tenant: str, *, since: datetime, until: datetime) -> Traffic:
+        """Return what calls come to that ended from *since* on and before *until*.
+
+        Raises:
+            AuditUnavailable: A journal cannot be read, so the answer would be incomplete.
+            StorageUnavailable: The database cannot be used.
+        """
+        await self._take(self._intake.take_all)
+        async with self._database.reading() as connection:
+            return await find_traffic(connection, tenant, since, until)
 
     async def verify(self, tenant: str) -> ChainReport:
         """Look at every row of *tenant*: is each as it was written, in its place, and none gone?
@@ -196,13 +253,6 @@ class AuditLog:
             except (StorageUnavailable, OSError) as error:
                 log.warning("events stay in the journal until the next start", error=str(error))
         self._journal.close()
-
-    def _note_one(self) -> None:
-        self._gathered += 1
-        if self._gathered == 1:
-            self._some.set()
-        elif self._gathered == BATCH:
-            self._many.set()
 
     async def _record_without_journal(self, event: AuditEvent, failure: OSError) -> None:
         if not self._journal_fails:

@@ -5,14 +5,13 @@ read values ──▶ decide ──▶ apply(change) ──▶ rows and events i
      └── look again ◀── Outdated: somebody else was faster, nothing was written
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Integer, Select, func, select, text
+from sqlalchemy import Select, func, select, text
 
 from remit.model.crew import (
-    MOST_INBOX_TEXT,
     Change,
     Comment,
     CrewEvent,
@@ -26,6 +25,7 @@ from remit.model.crew import (
 )
 from remit.model.principals import AgentType
 from remit.storage.crew_changes import write_change
+from remit.storage.crew_lists import COMMENTS, MAIL, SUBMISSIONS, TASKS, bounded, follows
 from remit.storage.crew_rows import (
     comment_of,
     epic_of,
@@ -147,13 +147,54 @@ class Crew:
         ordered = query.order_by(crew_tasks.c.created, crew_tasks.c.id)
         return [task_of(row) for row in await self._all(ordered)]
 
-    async def comments(self, tenant: str, task_id: str) -> Sequence[Comment]:
-        """Return what was said about a task, oldest first."""
-        query = select(crew_comments).where(
-            crew_comments.c.tenant == tenant, crew_comments.c.task == task_id
-        )
-        ordered = query.order_by(crew_comments.c.created, crew_comments.c.id)
-        return [comment_of(row) for row in await self._all(ordered)]
+    async def listed_tasks(
+        self,
+        tenant: str,
+        *,
+        epic: str | None = None,
+        state: TaskState | None = None,
+        by_submission: bool = False,
+        after: str = "",
+        limit: int,
+    ) -> tuple[Sequence[Task], bool]:
+        """Return the first tasks, oldest first, and whether there are more after them.
+
+        Those are no more than *limit*, and no more than have MOST_LISTED_TEXT characters before the
+        last of them.
+
+        Args:
+            tenant: Theirs.
+            epic: Of which epic; of every one when None.
+            state: In which state; in any when None.
+            by_submission: Whether they come in the order in which they were put up for review.
+            after: The id of the task to go on after; empty to begin with the first.
+            limit: Most tasks.
+        """
+        kind = SUBMISSIONS if by_submission else TASKS
+        columns = crew_tasks.c
+        is_meant = columns.tenant == tenant
+        if epic is not None:
+            is_meant &= columns.epic == epic
+        if state is not None:
+            is_meant &= columns.state == state.value
+        if after:
+            is_meant &= follows(kind, tenant, after)
+        rows = await self._all(bounded(kind, is_meant, limit))
+        return [task_of(row) for row in rows], bool(rows) and rows[0].met > len(rows)
+
+    async def comments(self, tenant: str, task_id: str, *, limit: int) -> Sequence[Comment]:
+        """Return what was said last about a task, oldest first; as much as of mail in `inbox`."""
+        columns = crew_comments.c
+        is_meant = (columns.tenant == tenant) & (columns.task == task_id)
+        rows = await self._all(bounded(COMMENTS, is_meant, limit))
+        return [comment_of(row) for row in reversed(rows)]
+
+    async def count_comments(self, tenant: str, task_id: str) -> int:
+        """Return how often something was said about a task."""
+        columns = crew_comments.c
+        query = select(func.count()).where(columns.tenant == tenant, columns.task == task_id)
+        async with self._database.reading() as connection:
+            return (await connection.execute(query)).scalar_one()
 
     async def find_mail(self, tenant: str, mail_id: str) -> Mail | None:
         """Return a mail, or None."""
@@ -167,27 +208,32 @@ class Crew:
     ) -> Sequence[Mail]:
         """Return the newest mails to an agent, newest first; an empty id is the human.
 
-        Those are no more than *limit*, and no more than have MOST_INBOX_TEXT characters before the
+        Those are no more than *limit*, and no more than have MOST_LISTED_TEXT characters before the
         last of them: what anybody may send must not become an answer of any size.
         """
         columns = crew_mail.c
-        size = func.length(columns.body, type_=Integer)
-        query = select(columns.id, columns.created, size.label("size")).where(
-            columns.tenant == tenant, columns.to_agent == to_agent
-        )
+        is_meant = (columns.tenant == tenant) & (columns.to_agent == to_agent)
         if not include_read:
-            query = query.where(columns.is_read.is_(False))
-        newest = query.order_by(columns.created.desc(), columns.id.desc()).limit(limit).subquery()
-        order = (newest.c.created.desc(), newest.c.id.desc())
-        newer = func.sum(newest.c.size).over(order_by=order) - newest.c.size
-        found = select(newest.c.id, newer.label("newer")).subquery()
-        listed = (
-            select(crew_mail)
-            .join(found, columns.id == found.c.id)
-            .where(columns.tenant == tenant, found.c.newer < MOST_INBOX_TEXT)
-            .order_by(columns.created.desc(), columns.id.desc())
-        )
-        return [mail_of(row) for row in await self._all(listed)]
+            is_meant &= columns.is_read.is_(False)
+        return [mail_of(row) for row in await self._all(bounded(MAIL, is_meant, limit))]
+
+    async def between(
+        self, tenant: str, agent_id: str, subjects: Collection[str], *, limit: int
+    ) -> Sequence[Mail]:
+        """Return the newest mails between an agent and the human, as many as `inbox` would.
+
+        Args:
+            tenant: Theirs.
+            agent_id: The agent.
+            subjects: Any of which they have.
+            limit: Most mails.
+        """
+        columns = crew_mail.c
+        to_human = (columns.from_agent == agent_id) & (columns.to_agent == "")
+        to_agent = (columns.from_agent == "") & (columns.to_agent == agent_id)
+        is_theirs = (columns.tenant == tenant) & (to_human | to_agent)
+        is_theirs &= columns.subject.in_(subjects)
+        return [mail_of(row) for row in await self._all(bounded(MAIL, is_theirs, limit))]
 
     async def count_unread(self, tenant: str, to_agent: str) -> int:
         """Return how many mails to an agent are not read yet; an empty id is the human."""

@@ -4,30 +4,27 @@ Rows are written in one order (epics, tasks, members, mail, each by id, and even
 so that no two transactions wait for each other.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from operator import attrgetter
-from typing import Any, Final, TypeVar
+from typing import TypeVar
 
 from sqlalchemy import Table, select, update
-from sqlalchemy import insert as plain_insert
-from sqlalchemy.exc import IntegrityError
 
 from remit.errors import Conflict, Outdated
-from remit.model.agents import Agent
 from remit.model.crew import (
     DONE,
     ENDED,
     Change,
-    CrewEvent,
     Epic,
     EpicState,
     Mail,
     Member,
     Task,
 )
-from remit.storage.agents import agent_values
+from remit.storage.agents import register
 from remit.storage.asyncio_engine import AsyncConnection
+from remit.storage.crew_events import add_events, await_turn
 from remit.storage.crew_rows import (
     comment_values,
     epic_values,
@@ -36,22 +33,20 @@ from remit.storage.crew_rows import (
     once_values,
     task_values,
 )
-from remit.storage.dialects import insert, take_turn
+from remit.storage.dialects import insert
 from remit.storage.epochs import bump
 from remit.storage.tables import (
     agents,
     crew_agents,
     crew_comments,
     crew_epics,
-    crew_events,
     crew_keys,
     crew_mail,
     crew_tasks,
 )
+from remit.storage.versions import add_new
 
 Versioned = TypeVar("Versioned", Epic, Task, Mail, Member)
-
-_EVENTS_IN_ORDER: Final = 0x6F757462  # any number that every remit agrees on: "outb"
 
 _by_id = attrgetter("id")
 
@@ -64,9 +59,9 @@ async def write_change(connection: AsyncConnection, change: Change) -> None:
         Conflict: Another epic has that issue.
     """
     if change.once is not None:
-        await _add(connection, crew_keys, [once_values(change.once)])
+        await add_new(connection, crew_keys, [once_values(change.once)])
     for agent in change.agents:
-        await _register(connection, agent)
+        await register(connection, agent)
     for epic in sorted(change.epics, key=_by_id):
         await _write_epic(connection, epic)
     if change.open_epics:
@@ -77,11 +72,10 @@ async def write_change(connection: AsyncConnection, change: Change) -> None:
         await _write_member(connection, member)
     for mail in sorted(change.mails, key=_by_id):
         await _write(connection, crew_mail, mail, mail_values(_next(mail)))
-    await _add(connection, crew_comments, [comment_values(each) for each in change.comments])
+    await add_new(connection, crew_comments, [comment_values(each) for each in change.comments])
     if change.events:
-        # their numbers are in the order of commits: whoever has read up to one has missed none
-        await connection.run_sync(take_turn, _EVENTS_IN_ORDER)
-        await _add(connection, crew_events, [_event_values(each) for each in change.events])
+        await await_turn(connection)
+        await add_events(connection, change.events)
 
 
 def _next(value: Versioned) -> Versioned:
@@ -95,7 +89,7 @@ async def _write(
     values: Mapping[str, object],
 ) -> None:
     if seen.version == 0:
-        await _add(connection, table, [values])
+        await add_new(connection, table, [values])
         return
     statement = (
         update(table)
@@ -170,29 +164,3 @@ async def _write_member(connection: AsyncConnection, member: Member) -> None:
     )
     if (await connection.execute(moved)).one_or_none() is not None:
         await bump(connection, member.tenant, "keys")
-
-
-async def _register(connection: AsyncConnection, agent: Agent) -> None:
-    await _add(connection, agents, [agent_values(agent)])
-    await bump(connection, agent.tenant, "keys")
-
-
-async def _add(
-    connection: AsyncConnection, table: Table, rows: Sequence[Mapping[str, Any]]
-) -> None:
-    if not rows:
-        return
-    try:
-        await connection.execute(plain_insert(table), rows)
-    except IntegrityError:
-        raise Outdated("somebody else made the same meanwhile") from None
-
-
-def _event_values(event: CrewEvent) -> dict[str, object]:
-    return {
-        "id": event.id,
-        "tenant": event.tenant,
-        "topic": event.topic,
-        "payload": dict(event.payload),
-        "created": event.created,
-    }

@@ -1,8 +1,9 @@
 """The few statements that the two databases spell differently."""
 
+from datetime import datetime
 from typing import cast
 
-from sqlalchemy import Connection, Table, text
+from sqlalchemy import ColumnElement, Connection, Table, Text, func, text
 from sqlalchemy.dialects import sqlite
 
 from remit.storage.asyncio_engine import AsyncConnection
@@ -26,3 +27,12 @@ def take_turn(connection: Connection, key: int) -> None:
     """
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": key})
+
+
+def minute_of(
+    connection: AsyncConnection | Connection, time: ColumnElement[datetime]
+) -> ColumnElement[str]:
+    """Return the minute of a column's time in UTC, as `2027-01-31 18:00`."""
+    if connection.dialect.name == "postgresql":
+        return func.to_char(func.timezone("UTC", time), "YYYY-MM-DD HH24:MI", type_=Text)
+    return func.substr(time, 1, 16, type_=Text)  # how SQLAlchemy spells times

@@ -149,7 +149,13 @@ class Journal:
         Raises:
             OSError: No file can be written.
         """
-        file = self._writable(len(line))
+        file = self._current
+        if (
+            file is None
+            or file.size + len(line) > self._largest_file
+            or time.monotonic() >= self._look_at
+        ):
+            file = self._writable(len(line))
         try:
             file.append(line)
         except OSError:
@@ -212,6 +218,7 @@ class Journal:
         return whole
 
     def _writable(self, length: int) -> JournalFile:
+        """Return a file that has a name, and room for *length* bytes if there can be one."""
         file = self._current
         if file is None:
             return self._begin()

@@ -79,6 +79,16 @@ class Keys:
         ]
         return sorted(found, key=lambda key: (key.created, key.id))
 
+    async def owners(self, tenant: str, name: str) -> frozenset[str]:
+        """Return whose keys of that name are, or were; empty where nobody says."""
+        query = (
+            select(api_keys.c.owner)
+            .where(api_keys.c.tenant == tenant, api_keys.c.name == name, api_keys.c.owner != "")
+            .distinct()
+        )
+        async with self._database.reading() as connection:
+            return frozenset((await connection.execute(query)).scalars())
+
     async def _found(self, query: Select[Any]) -> Sequence[Key]:
         in_order = query.order_by(api_keys.c.created, api_keys.c.id)
         async with self._database.reading() as connection:
@@ -188,6 +198,8 @@ def _values(key: Key) -> dict[str, object]:
         "agent": key.agent,
         "act_for": list(key.act_for),
         "admin": key.admin,
+        "auditor": key.auditor,
+        "owner": key.owner,
         "created": key.created,
         "expires": key.expires,
         "revoked": key.revoked,
@@ -208,6 +220,8 @@ def _key(row: Row[Any]) -> Key:
         agent=row.agent,
         act_for=tuple(row.act_for),
         admin=row.admin,
+        auditor=row.auditor,
+        owner=row.owner,
         created=row.created,
         expires=row.expires,
         revoked=row.revoked,

@@ -74,6 +74,11 @@ Nothing is counted, since slots are made without gaps and may be a hundred thous
 reason `+slot` leaves the search to the index of `free_at`.
 """
 
+_USED: Final = """
+SELECT count(*) FROM limit_slots
+WHERE key = :key AND slot < :calls AND free_at > {now}
+"""
+
 _PRUNE: Final = """
 DELETE FROM limit_slots WHERE key IN (
   SELECT key FROM limit_slots GROUP BY key HAVING max(free_at) <= {now}
@@ -98,6 +103,7 @@ class SlotsInDatabase:
         self._database = database
         self._take = text(_TAKE.format(**spelled))
         self._wait = text(_WAIT.format(**spelled))
+        self._used = text(_USED.format(**spelled))
         self._prune = text(_PRUNE.format(**spelled))
         self._lock_table = text(_LOCK_TABLE[dialect])
         self._turn = anyio.CapacityLimiter(_AT_ONCE[dialect])
@@ -119,6 +125,19 @@ class SlotsInDatabase:
             except _HasToWait as refused:
                 return refused.shortage
         return None
+
+    async def used(self, wanted: Sequence[Allowance]) -> Sequence[int]:
+        """Return how many calls count against each of *wanted* now, at most what it allows.
+
+        Raises:
+            StorageUnavailable: The database cannot be used.
+        """
+        counts: list[int] = []
+        async with self._database.reading() as connection:
+            for allowance in wanted:
+                values = {"key": allowance.key, "calls": allowance.calls}
+                counts.append((await connection.execute(self._used, values)).scalar_one())
+        return counts
 
     async def prune(self) -> None:
         """Forget callers whose calls count no more.

@@ -52,6 +52,22 @@ ARGV: calls and seconds of each. Returns which limit has no room, from 1, and fo
 """
 
 
+_USED: Final = """
+local time = redis.call('TIME')
+local now = time[1] + time[2] / 1000000
+local counts = {}
+for i, key in ipairs(KEYS) do
+  counts[i] = 0
+  for _, use in ipairs(redis.call('LRANGE', key, 0, ARGV[2 * i - 1] - 1)) do
+    if use + ARGV[2 * i] <= now then break end
+    counts[i] = counts[i] + 1
+  end
+end
+return counts
+"""
+"""KEYS and ARGV as above. Returns how many moments of each list are within its span."""
+
+
 class _Script(Protocol):
     def __call__(self, keys: Sequence[str], args: Sequence[int]) -> Awaitable[object]: ...
 
@@ -65,8 +81,11 @@ class _Client(Protocol):
 class WindowsInRedis:
     """Moving windows as lists of moments."""
 
-    def __init__(self, take: _Script, failures: tuple[type[Exception], ...], name: str) -> None:
+    def __init__(
+        self, take: _Script, used: _Script, failures: tuple[type[Exception], ...], name: str
+    ) -> None:
         self._take = take
+        self._used = used
         self._failures = failures
         self._name = name
 
@@ -76,16 +95,26 @@ class WindowsInRedis:
         Raises:
             StorageUnavailable: The server cannot be reached, or does not answer in time.
         """
+        at, wait = cast("tuple[int, bytes]", await self._run(self._take, wanted))
+        return Shortage(at - 1, float(wait)) if at else None
+
+    async def used(self, wanted: Sequence[Allowance]) -> Sequence[int]:
+        """Return how many calls count against each of *wanted* now, at most what it allows.
+
+        Raises:
+            StorageUnavailable: The server cannot be reached, or does not answer in time.
+        """
+        return cast("list[int]", await self._run(self._used, wanted))
+
+    async def _run(self, script: _Script, wanted: Sequence[Allowance]) -> object:
         keys = [_PREFIX + allowance.key for allowance in wanted]
         spans = [number for one in wanted for number in (one.calls, one.seconds)]
         try:
             with anyio.fail_after(PATIENCE):
-                answer = await self._take(keys, spans)
+                return await script(keys, spans)
         except (TimeoutError, OSError, *self._failures) as error:
             why = str(error).partition("\n")[0] or "it takes too long"
             raise StorageUnavailable(f"cannot use the store {self._name}: {why}") from error
-        at, wait = cast("tuple[int, bytes]", answer)
-        return Shortage(at - 1, float(wait)) if at else None
 
 
 @asynccontextmanager
@@ -118,6 +147,7 @@ async def open_windows(url: str) -> AsyncGenerator[WindowsInRedis]:
     try:
         yield WindowsInRedis(
             client.register_script(_TAKE),
+            client.register_script(_USED),
             failures if isinstance(failures, tuple) else (failures,),
             name,
         )

@@ -1,6 +1,6 @@
 """The outbox of the crew's events: who has heard of which, and who tells whom (S3.29).
 
-Events have numbers in the order of their commits (`storage/crew_changes.py`), so that how far a
+Events have numbers in the order of their commits (`storage/crew_events.py`), so that how far a
 subscriber is, is one number. One process at a time tells a subscriber, as long as its lease lasts.
 """
 

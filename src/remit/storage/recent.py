@@ -21,19 +21,19 @@ class Recent:
 
     def __init__(self) -> None:
         self._file: JournalFile | None = None
-        self._start = 0
+        self._start = self._end = 0
         self._events: list[AuditEvent] = []
         self._ends: list[int] = []
 
     def keep(self, file: JournalFile, length: int, event: AuditEvent) -> None:
         """Keep *event*, whose line of *length* bytes is now the last of *file*."""
-        ends, end = self._ends, file.size
-        start = ends[-1] if ends else self._start
-        if file is not self._file or start + length != end or len(ends) == MOST:
+        end = file.size
+        if file is not self._file or self._end + length != end or len(self._ends) == MOST:
             self._begin(file, end - length)
         if length <= LARGEST:
             self._events.append(event)
             self._ends.append(end)
+            self._end = end
 
     def take(self, file: JournalFile, stop: int, *, most: int) -> tuple[list[AuditEvent], int]:
         """Hand over the events of the lines that follow what is taken of *file*.
@@ -61,5 +61,5 @@ class Recent:
 
     def _begin(self, file: JournalFile, start: int) -> None:
         """Forget what there is, and keep what follows an offset of *file*."""
-        self._file, self._start = file, start
+        self._file, self._start, self._end = file, start, start
         self._events, self._ends = [], []

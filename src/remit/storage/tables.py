@@ -80,7 +80,7 @@ def _uuid() -> TypeEngine[Any]:
     return Uuid(as_uuid=False).with_variant(String(36), "sqlite")
 
 
-def _integer_key() -> TypeEngine[Any]:
+def integer_key() -> TypeEngine[Any]:
     """A 64-bit key that the database assigns; SQLite does so only for its INTEGER."""
     return BigInteger().with_variant(Integer(), "sqlite")
 
@@ -135,6 +135,8 @@ api_keys = Table(
     Column("agent", StorableText, nullable=False),
     Column("act_for", JSON, nullable=False),
     Column("admin", Boolean, nullable=False),
+    Column("auditor", Boolean, nullable=False),
+    Column("owner", StorableText, nullable=False),
     Column("created", UtcTime, nullable=False),
     Column("expires", UtcTime),
     Column("revoked", UtcTime),
@@ -201,7 +203,7 @@ seen_tools = Table(
 audit_events = Table(
     "audit_events",
     metadata,
-    Column("seq", _integer_key(), primary_key=True, autoincrement=True),
+    Column("seq", integer_key(), primary_key=True, autoincrement=True),
     Column("id", _uuid(), nullable=False),
     Column("kind", Text, nullable=False),
     Column("call_id", StorableText, nullable=False),
@@ -359,7 +361,7 @@ crew_mail = Table(
 crew_events = Table(
     "crew_events",
     metadata,
-    Column("seq", _integer_key(), primary_key=True, autoincrement=True),
+    Column("seq", integer_key(), primary_key=True, autoincrement=True),
     Column("id", StorableText, nullable=False),
     Column("tenant", StorableText, nullable=False),
     Column("topic", Text, nullable=False),

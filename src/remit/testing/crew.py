@@ -1,6 +1,6 @@
 """The crew's work in memory: passes the same suite as the stores in a database."""
 
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Collection, Mapping, MutableMapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from operator import attrgetter
@@ -11,7 +11,7 @@ from remit.model.agents import Agent
 from remit.model.crew import (
     DONE,
     ENDED,
-    MOST_INBOX_TEXT,
+    MOST_LISTED_TEXT,
     Change,
     Comment,
     CrewEvent,
@@ -26,6 +26,7 @@ from remit.model.crew import (
 from remit.model.principals import AgentType
 
 Versioned = TypeVar("Versioned", Epic, Task, Mail, Member)
+Listed = TypeVar("Listed")
 Place = tuple[str, str]
 
 _by_age = attrgetter("created", "id")
@@ -125,6 +126,7 @@ class InMemoryCrew:
                 id=agent.id,
                 tenant=agent.tenant,
                 type=agent.type,
+                tmux_session=agent.tmux_session,
                 created=agent.created,
                 updated=agent.created,
             )
@@ -157,10 +159,36 @@ class InMemoryCrew:
         ]
         return sorted(found, key=_by_age)
 
-    async def comments(self, tenant: str, task_id: str) -> Sequence[Comment]:
-        """Return what was said about a task, oldest first."""
-        found = [each for each in self._comments if each.tenant == tenant and each.task == task_id]
-        return sorted(found, key=_by_age)
+    async def listed_tasks(
+        self,
+        tenant: str,
+        *,
+        epic: str | None = None,
+        state: TaskState | None = None,
+        by_submission: bool = False,
+        after: str = "",
+        limit: int,
+    ) -> tuple[Sequence[Task], bool]:
+        """Return the first tasks, oldest first, and whether there are more after them."""
+        place = _by_submission if by_submission else _by_age
+        found = sorted(await self.tasks(tenant, epic=epic, state=state), key=place)
+        if after:
+            last = self._tasks.get((tenant, after))
+            found = [each for each in found if last is not None and place(each) > place(last)]
+        listed = _bounded(found, _task_size, limit)
+        return listed, len(listed) < len(found)
+
+    async def comments(self, tenant: str, task_id: str, *, limit: int) -> Sequence[Comment]:
+        """Return what was said last about a task, oldest first."""
+        newest = sorted(self._said(tenant, task_id), key=_by_age, reverse=True)
+        return _bounded(newest, _body_size, limit)[::-1]
+
+    async def count_comments(self, tenant: str, task_id: str) -> int:
+        """Return how often something was said about a task."""
+        return len(self._said(tenant, task_id))
+
+    def _said(self, tenant: str, task_id: str) -> list[Comment]:
+        return [each for each in self._comments if each.tenant == tenant and each.task == task_id]
 
     async def find_mail(self, tenant: str, mail_id: str) -> Mail | None:
         """Return a mail, or None."""
@@ -170,15 +198,20 @@ class InMemoryCrew:
         self, tenant: str, to_agent: str, *, include_read: bool, limit: int
     ) -> Sequence[Mail]:
         """Return the newest mails to an agent, newest first; an empty id is the human."""
-        found = self._mails_to(tenant, to_agent, include_read=include_read)
-        listed: list[Mail] = []
-        size = 0
-        for mail in sorted(found, key=_by_age, reverse=True)[:limit]:
-            if size >= MOST_INBOX_TEXT:
-                break
-            size += len(mail.body)
-            listed.append(mail)
-        return listed
+        return _newest(self._mails_to(tenant, to_agent, include_read=include_read), limit)
+
+    async def between(
+        self, tenant: str, agent_id: str, subjects: Collection[str], *, limit: int
+    ) -> Sequence[Mail]:
+        """Return mails between an agent and the human under these subjects, newest first."""
+        found = [
+            mail
+            for mail in self._mails.values()
+            if mail.tenant == tenant
+            and (mail.from_agent, mail.to_agent) in {(agent_id, ""), ("", agent_id)}
+            and mail.subject in subjects
+        ]
+        return _newest(found, limit)
 
     def _mails_to(self, tenant: str, to_agent: str, *, include_read: bool) -> list[Mail]:
         return [
@@ -216,3 +249,30 @@ def _require_seen(kept: Mapping[Place, Versioned], changed: Sequence[Versioned])
         known = kept.get((value.tenant, value.id))
         if value.version != (0 if known is None else known.version):
             raise Outdated(f"{value.id!r} was changed by somebody else meanwhile")
+
+
+def _newest(mails: Sequence[Mail], limit: int) -> Sequence[Mail]:
+    return _bounded(sorted(mails, key=_by_age, reverse=True), _body_size, limit)
+
+
+def _bounded(found: Sequence[Listed], size: Callable[[Listed], int], limit: int) -> list[Listed]:
+    listed: list[Listed] = []
+    left = MOST_LISTED_TEXT
+    for each in found[:limit]:
+        if left <= 0:
+            break
+        left -= size(each)
+        listed.append(each)
+    return listed
+
+
+def _body_size(said: Mail | Comment) -> int:
+    return len(said.body)
+
+
+def _task_size(task: Task) -> int:
+    return len(task.title) + len(task.description) + len(task.failure_reason)
+
+
+def _by_submission(task: Task) -> tuple[datetime, str]:
+    return task.submitted or task.updated, task.id

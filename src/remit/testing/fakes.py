@@ -9,9 +9,10 @@ import msgspec
 
 from remit.errors import AuditUnavailable, BadCall, Conflict, NotFound, Outdated
 from remit.model.agents import Agent
-from remit.model.events import ADMINISTRATION, ENDS, AuditEvent, AuditQuery, EventKind
+from remit.model.crew import CrewEvent
+from remit.model.events import ADMINISTRATION, ENDS, AuditEvent, AuditQuery, EventKind, Looked
 from remit.model.keys import Key
-from remit.model.principals import DEFAULT_TENANT
+from remit.model.principals import DEFAULT_TENANT, AgentType
 from remit.model.retention import Cut, Retention
 from remit.model.revisions import Revision
 from remit.model.tenants import Tenant
@@ -79,13 +80,14 @@ class InMemoryAudit:
         self._events.setdefault(event.id, event)
 
     async def search(self, query: AuditQuery) -> Sequence[AuditEvent]:
-        """Return the last event of each call that matches, newest first.
+        """Return the last event of each call that matches, newest first; with `after` oldest first.
 
         Raises:
-            BadCall: `before` is no event id.
+            BadCall: `before` or `after` is no event id.
         """
         ended = {(event.tenant, event.call_id) for event in self.events if event.kind in ENDS}
         before = None if query.before is None else _event_id(query.before)
+        after = None if query.after is None else _event_id(query.after)
         rows = [
             event
             for event in self.events
@@ -93,8 +95,19 @@ class InMemoryAudit:
             and (event.kind in ENDS or (event.tenant, event.call_id) not in ended)
             and _matches(event, query)
             and (before is None or event.id < before)
+            and (after is None or event.id > after)
         ]
-        return sorted(rows, key=lambda event: event.id, reverse=True)[: query.limit]
+        return sorted(rows, key=lambda event: event.id, reverse=after is None)[: query.limit]
+
+    async def look(self, query: AuditQuery, *, longest: float) -> Looked:
+        """Return the same: looking through a list takes no time that counts."""
+        del longest
+        return Looked(events=await self.search(query))
+
+    async def events_of(self, tenant: str, call: str) -> Sequence[AuditEvent]:
+        """Return what happened to one call, in its order."""
+        found = [e for e in self.events if (e.tenant, e.call_id) == (tenant, call)]
+        return sorted(found, key=lambda event: event.id)
 
     async def after(
         self, tenant: str, seq: int, limit: int = 1000
@@ -147,6 +160,9 @@ def _matches(event: AuditEvent, query: AuditQuery) -> bool:
     exact = ("tenant", "principal", "server", "tool", "decision", "outcome", "code")
     wanted = {name: getattr(query, name) for name in exact}
     if any(value not in (None, getattr(event, name)) for name, value in wanted.items()):
+        return False
+    one_of = ((query.servers, event.server), (query.tools, event.tool))
+    if any(names and name not in names for names, name in one_of):
         return False
     if not query.changes and event.server == ADMINISTRATION:
         return False
@@ -210,6 +226,11 @@ class InMemoryKeys:
         """Return the keys of *tenant* of that name, and the one with that id; oldest first."""
         return [key for key in await self.all_keys(tenant) if name in (key.name, key.id)]
 
+    async def owners(self, tenant: str, name: str) -> frozenset[str]:
+        """Return whose keys of that name are, or were."""
+        keys = await self.all_keys(tenant)
+        return frozenset(key.owner for key in keys if key.name == name and key.owner)
+
     async def revoke(self, tenant: str, name: str, now: datetime) -> Key:
         """End the key of that name.
 
@@ -262,26 +283,37 @@ class InMemoryAgents:
     def __init__(self, *agents: Agent) -> None:
         self._agents = {(agent.tenant, agent.id): agent for agent in agents}
 
-    async def add(self, agent: Agent) -> None:
-        """Store a new agent.
+    async def add(self, agent: Agent, told: CrewEvent | None = None) -> None:
+        """Store a new agent; nobody is told.
 
         Raises:
-            Conflict: An agent of that id exists.
+            Conflict: An agent of that id exists, or its epic has an orchestrator.
         """
+        del told
+        self._require_only_orchestrator(agent)
         if (agent.tenant, agent.id) in self._agents:
             raise Conflict(f"an agent {agent.id!r} exists already")
         self._agents[agent.tenant, agent.id] = agent
 
-    async def change(self, agent: Agent) -> None:
+    async def change(self, agent: Agent, *, seen: Agent) -> None:
         """Make the agent of that id what *agent* says; when it was created stays as it is.
 
         Raises:
-            NotFound: There is none.
+            Outdated: It is something else now than it was when it was *seen*, or there is none.
+            Conflict: Its epic has another orchestrator.
         """
-        old = await self.find(agent.tenant, agent.id)
-        if old is None:
-            raise NotFound(f"there is no agent {agent.id!r}")
-        self._agents[agent.tenant, agent.id] = replace(agent, created=old.created)
+        self._require_only_orchestrator(agent)
+        if await self.find(agent.tenant, agent.id) != seen:
+            raise Outdated(f"somebody changed agent {agent.id!r} meanwhile")
+        self._agents[agent.tenant, agent.id] = replace(agent, created=seen.created)
+
+    def _require_only_orchestrator(self, agent: Agent) -> None:
+        if agent.type is not AgentType.ORCHESTRATOR or not agent.epic:
+            return
+        post = (agent.tenant, agent.type, agent.epic)
+        for each in self._agents.values():
+            if (each.tenant, each.type, each.epic) == post and each.id != agent.id:
+                raise Conflict(f"epic {agent.epic!r} has an orchestrator already, {each.id!r}")
 
     async def find(self, tenant: str, agent_id: str) -> Agent | None:
         """Return the agent as it is now, or None."""

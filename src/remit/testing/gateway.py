@@ -27,7 +27,7 @@ from remit.testing.upstream import fixture_server_config
 
 MODERN = "2026-07-28"
 LEGACY = "2025-11-25"
-START = 60.0
+START = 120.0
 """Seconds a gateway has to answer; generous, since CI is slow."""
 
 STOP = 20.0

@@ -24,6 +24,7 @@ class FakeIssuer:
         status: The HTTP status of every answer.
         location: Where a redirecting status sends its callers.
         fetches: How often somebody asked.
+        proof: What the last who posted said in `Authorization`.
         released: Cleared, answers wait until it is set again.
     """
 
@@ -34,6 +35,7 @@ class FakeIssuer:
         self.status = 200
         self.location = ""
         self.fetches = 0
+        self.proof = ""
         self.asked = threading.Event()
         self.released = threading.Event()
         self.released.set()
@@ -139,6 +141,7 @@ class IssuerHandler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """Give what the issuer has for that."""
         form = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
+        self.serving.proof = self.headers.get("Authorization", "")
         status, body = self.serving.posted(self.path, form)
         self.respond(status, body)
 

@@ -108,7 +108,7 @@ class Reach:
         await Agents(self._database).add(agent)
         key = await self._key(name, agent)
         await self._until(key, "files__read", allowed=True)
-        await Agents(self._database).change(replace(agent, role=""))
+        await Agents(self._database).change(replace(agent, role=""), seen=agent)
         return await self._refused(key, "files__read")
 
     async def _rule_removed(self, name: str) -> float:

@@ -50,9 +50,15 @@ class Postgres:
         yield self.url(name)
         self._execute(f'DROP DATABASE "{name}" WITH (FORCE)')
 
-    def start(self) -> None:
-        """Start it and return when it answers."""
-        options = f"-k {self.folder} -c listen_addresses= -c fsync=off -c max_connections=50"
+    def start(self, *, connections: int = 50) -> None:
+        """Start it and return when it answers.
+
+        Args:
+            connections: How many there may be at once.
+        """
+        options = (
+            f"-k {self.folder} -c listen_addresses= -c fsync=off -c max_connections={connections}"
+        )
         self._run("pg_ctl", "-w", "-l", str(self.folder / "log"), "-o", options, "start")
 
     def stop(self) -> None:
@@ -78,11 +84,11 @@ class Postgres:
 
 
 @contextmanager
-def open_postgres(programs: Path) -> Generator[Postgres]:
+def open_postgres(programs: Path, *, connections: int = 50) -> Generator[Postgres]:
     """Run a PostgreSQL server; it is gone at the end, with all its data."""
     folder = Path(tempfile.mkdtemp(prefix="remit-postgres-"))
     server = Postgres(programs, folder)
-    server.start()
+    server.start(connections=connections)
     try:
         yield server
     finally:

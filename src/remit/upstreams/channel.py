@@ -253,25 +253,25 @@ def cursor_part(cursor: str | None) -> bytes:
     return b"" if cursor is None else b'"cursor":' + json_bytes(cursor)
 
 
-def call_parts(call: ToolCall) -> bytes:
-    """Return the members of the call's params; the arguments are those very bytes."""
-    if call.method == "resources/read":
-        return b'"uri":%s%s' % (json_bytes(call.name), call.more)
-    if call.method not in _NAMING:
-        return call.arguments.strip()[1:-1]
-    return b'"name":%s,"arguments":%s%s' % (
-        json_bytes(call.name),
-        call.arguments or b"{}",
-        call.more,
-    )
-
-
 def call_params(era: Era, call: ToolCall, number: int) -> bytes:
-    """Return the params of a call for a server of *era*; *number* is the request's id."""
+    """Return the params of a call for a server of *era*; the arguments are those very bytes.
+
+    Args:
+        era: What the server speaks.
+        call: What is asked.
+        number: The request's id.
+    """
+    if call.method in _NAMING:
+        arguments = call.arguments or b"{}"
+        parts = b'"name":%s,"arguments":%s%s' % (json_bytes(call.name), arguments, call.more)
+    elif call.method == "resources/read":
+        parts = b'"uri":%s%s' % (json_bytes(call.name), call.more)
+    else:
+        parts = call.arguments.strip()[1:-1]
     if call.dialogue is None:
-        return era.params(call_parts(call), call.meta)
+        return era.params(parts, call.meta)
     more, capabilities = call.dialogue.meta(number, era)
-    return era.params(call_parts(call), call.meta, more=more, capabilities=capabilities)
+    return era.params(parts, call.meta, more=more, capabilities=capabilities)
 
 
 def result_of(message: Envelope) -> bytes:

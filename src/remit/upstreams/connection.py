@@ -22,6 +22,7 @@ from remit.upstreams.builtin import open_builtin
 from remit.upstreams.session import Session, Setup
 from remit.upstreams.stdio import open_stdio
 from remit.upstreams.streamable import open_http
+from remit.upstreams.turns import Turns
 
 
 class Connection:
@@ -37,13 +38,12 @@ class Connection:
         self.in_flight = 0
         self._clock = asyncio.get_running_loop().time
         self.last_used = self._clock()
-        self._turns = anyio.Semaphore(most_calls, fast_acquire=True)
+        self._most_calls = most_calls
+        self._turns = Turns[None](self.__exit__)
 
     def at_once(self) -> AbstractContextManager[Session] | None:
         """Take a turn as `turn` does, if nobody has to wait for it."""
-        try:
-            self._turns.acquire_nowait()
-        except anyio.WouldBlock:
+        if self.in_flight >= self._most_calls:
             return None
         self.in_flight += 1
         return self
@@ -53,8 +53,10 @@ class Connection:
 
         The context must be entered at once: `with await connection.turn() as session`.
         """
-        await self._turns.acquire()
-        self.in_flight += 1
+        if self.in_flight < self._most_calls:
+            self.in_flight += 1
+        else:
+            await self._turns.wait()
         return self
 
     def __enter__(self) -> Session:
@@ -63,9 +65,9 @@ class Connection:
 
     def __exit__(self, *exc: object) -> None:
         """End the call."""
-        self.in_flight -= 1
         self.last_used = self._clock()
-        self._turns.release()
+        if not self._turns.waiting or not self._turns.hand(None):
+            self.in_flight -= 1
 
 
 @asynccontextmanager

@@ -30,7 +30,6 @@ _OWN_META = {
     CLIENT_INFO_META_KEY: CLIENT_INFO,
     CLIENT_CAPABILITIES_META_KEY: b"{}",
 }
-_OWN_META_JSON = joined(_OWN_META)
 _RELAYED_CAPABILITIES = ("elicitation", "sampling", "roots")
 """What a caller can be asked through us; the rest of its capabilities is none of a server's."""
 
@@ -38,7 +37,6 @@ LONGEST_REMEMBERED = 2048
 """Bytes of a `_meta` that is remembered with ours in it."""
 
 _EMPTY = len(b"{}")
-_NO_META = (b"", b"{}")
 _PROGRESS_TOKEN = "progressToken"  # noqa: S105 - names no secret
 
 
@@ -110,9 +108,7 @@ class Era:
         Raises:
             UpstreamError: *meta* is not a JSON object.
         """
-        if meta in _NO_META and not capabilities:
-            merged = _OWN_META_JSON if self.is_modern else b""
-        elif len(meta) <= LONGEST_REMEMBERED:
+        if len(meta) <= LONGEST_REMEMBERED:
             merged = _merged(meta, capabilities, self.is_modern)
         else:
             merged = _merged.__wrapped__(meta, capabilities, self.is_modern)
@@ -132,7 +128,7 @@ def initialize_parts(abilities: Abilities) -> bytes:
     )
 
 
-@lru_cache(1024)  # clients send the same few for ever
+@lru_cache(256)  # clients send the same few for ever
 def _merged(meta: bytes, capabilities: bytes, is_modern: bool) -> bytes:
     """Return the caller's `_meta` with ours in it, or nothing."""
     try:

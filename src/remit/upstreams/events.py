@@ -1,6 +1,6 @@
 """The events of an HTTP answer."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from remit.model.event_stream import EVENT_STREAM, Event, Events
 from remit.upstreams.http import HttpAnswer
@@ -33,7 +33,7 @@ class EventStream:
         return event
 
 
-def is_event_stream(answer: HttpAnswer) -> bool:
-    """Whether the body of an answer is a stream of events."""
-    kind = answer.headers.get("content-type", "").lower()
+def is_event_stream(headers: Mapping[str, str]) -> bool:
+    """Whether the body of an answer with these fields is a stream of events."""
+    kind = headers.get("content-type", "").lower()
     return EVENT_STREAM in kind and kind.partition(";")[0].strip() == EVENT_STREAM

@@ -3,7 +3,7 @@
 open_fleet ──▶ one task a server (upstream.py) ──▶ catalogue, swapped whole at every change
 """
 
-from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import replace
 
@@ -34,21 +34,17 @@ class Fleet:
 
     Attributes:
         upstreams: By name, in the order of the declaration.
+        catalogue: What is offered now: a value that does not change, replaced when something does.
     """
 
     def __init__(self, servers: Mapping[str, ServerConfig], around: Surroundings) -> None:
         self._around = around
-        self._catalogue = Catalogue()
+        self.catalogue = Catalogue()
         self._swapped = anyio.Event()
         self._servers: Mapping[str, ServerConfig] = {}
         self.upstreams: Mapping[str, Upstream] = {}
         self._following: set[Following] = set()
         self.reconfigure(servers)
-
-    @property
-    def catalogue(self) -> Catalogue:
-        """What is offered now: a value that does not change, replaced when something does."""
-        return self._catalogue
 
     def reconfigure(self, servers: Mapping[str, ServerConfig]) -> None:
         """Start what is new, retire what is gone, restart what is reached in another way.
@@ -85,9 +81,9 @@ class Fleet:
 
     async def changed(self, version: int) -> Catalogue:
         """Wait for a catalogue newer than *version*, and return it."""
-        while self._catalogue.version <= version:
+        while self.catalogue.version <= version:
             await self._swapped.wait()
-        return self._catalogue
+        return self.catalogue
 
     def restart(self, name: str) -> None:
         """Connect to a server anew; calls under way may end on the old connection.
@@ -134,10 +130,10 @@ class Fleet:
                     following.move(self.upstreams.get(following.item.server))
 
     def _reached(self, server: str) -> Upstream:
-        upstream = self.upstreams.get(server)
-        if upstream is None:
-            raise UpstreamUnavailable(f"there is no server {server!r}")
-        return upstream
+        try:
+            return self.upstreams[server]
+        except KeyError:
+            raise UpstreamUnavailable(f"there is no server {server!r}") from None
 
     def statuses(self) -> Sequence[ServerStatus]:
         """Return where every server stands, in the order of the declaration."""
@@ -148,21 +144,21 @@ class Fleet:
         upstream = self.upstreams.get(name)
         return None if upstream is None else upstream.status()
 
-    async def invoke(
+    def invoke(
         self,
         tool: ToolId,
         *,
         arguments: bytes,
         meta: bytes,
         principal: Principal,
-        timeout: float,  # noqa: ASYNC109 - what the port asks for
+        timeout: float,
         method: str = "tools/call",
         extras: Extras | None = None,
-    ) -> bytes:
+    ) -> Awaitable[bytes]:
         """Run a tool, or ask *method* about something else that a server has.
 
         Returns:
-            The raw JSON of the `result`, byte for byte as the server sent it.
+            What gives the raw JSON of the `result`, byte for byte as the server sent it.
 
         Args:
             tool: As the catalogue has it; or a prompt, or a resource that need not be listed.
@@ -179,7 +175,7 @@ class Fleet:
             UpstreamProtocolError: It answered with an error, or with nonsense.
             UpstreamError: The arguments cannot be put into its own words (R30).
         """
-        return await self._reached(tool.server).invoke(
+        return self._reached(tool.server).invoke(
             tool,
             arguments=arguments,
             meta=meta,
@@ -200,7 +196,7 @@ class Fleet:
             for name, upstream in self.upstreams.items()
             if upstream.offer is not None and upstream.offer.contents != Contents()
         }
-        self._catalogue = Catalogue.build(self._catalogue.version + 1, offers, contents)
+        self.catalogue = Catalogue.build(self.catalogue.version + 1, offers, contents)
         self._swapped.set()
         self._swapped = anyio.Event()
 

@@ -53,6 +53,11 @@ class HttpAnswer(Protocol):
         """Its header fields, found by names in lower case."""
         ...
 
+    @property
+    def whole(self) -> bytes | None:
+        """Its body, where all of it is there already, as it is, and no stream of events."""
+        ...
+
     async def read(self) -> bytes:
         """Return the whole body.
 

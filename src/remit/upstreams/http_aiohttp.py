@@ -111,6 +111,7 @@ class AiohttpAnswer:
         self._max_message = max_message
         self.status = response.status
         self.headers: Mapping[str, str] = response.headers
+        self.whole = None
 
     async def read(self) -> bytes:
         """Return the whole body."""

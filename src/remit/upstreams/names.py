@@ -3,7 +3,7 @@
 import hashlib
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Self
 
@@ -91,6 +91,11 @@ class Names:
             local=local,
             aliases=_aliases(known),
         )
+
+    @property
+    def tools(self) -> Collection[ToolId]:
+        """Every tool of the table."""
+        return self._published.keys()
 
     def published(self, tool: ToolId) -> str:
         """Return the name of *tool* on `/mcp`.

@@ -144,13 +144,11 @@ class HttpPeer:
             self._heard.begin(number, dialogue)
         try:
             answer = await (request or self._in_session).send(frame, headers)
-            try:
-                if number is not None and answer.status == _OK and is_event_stream(answer):
-                    message = await self._answer_in_stream(answer, number, dialogue)
+            body = answer.whole
+            if body is None:
+                body, message = await self._arriving(answer, number, dialogue)
+                if message is not None:
                     return Reply(status=answer.status, headers=answer.headers, message=message)
-                body = await answer.read()
-            finally:
-                answer.close()
         finally:
             if dialogue is not None and number is not None:
                 self._heard.end(number)
@@ -177,7 +175,7 @@ class HttpPeer:
             UpstreamUnavailable: It broke off.
         """
         with closing(await request.send(body)) as answer:
-            if answer.status == HTTPStatus.OK and not is_event_stream(answer):
+            if answer.status == HTTPStatus.OK and not is_event_stream(answer.headers):
                 return HTTPStatus.METHOD_NOT_ALLOWED
             if answer.status == HTTPStatus.OK:
                 events = EventStream(answer, self._max_message)
@@ -195,6 +193,16 @@ class HttpPeer:
         with suppress(UpstreamError), anyio.move_on_after(_POSTING_LATER):
             await self.post(frame)
 
+    async def _arriving(
+        self, answer: HttpAnswer, number: int | None, dialogue: Dialogue | None
+    ) -> tuple[bytes, Envelope | None]:
+        """Return the whole body as it arrives; or nothing, and the answer that its stream held."""
+        with closing(answer):
+            is_stream = answer.status == _OK and is_event_stream(answer.headers)
+            if is_stream and number is not None:
+                return b"", await self._answer_in_stream(answer, number, dialogue)
+            return await answer.read(), None
+
     async def _answer_in_stream(
         self, answer: HttpAnswer, number: int, dialogue: Dialogue | None
     ) -> Envelope:
@@ -205,7 +213,7 @@ class HttpPeer:
             await anyio.sleep(place.retry)
             fields = {**self.session, "Last-Event-ID": place.position}
             with closing(await self.prepare("GET", fields).send()) as resumed:
-                if resumed.status != HTTPStatus.OK or not is_event_stream(resumed):
+                if resumed.status != HTTPStatus.OK or not is_event_stream(resumed.headers):
                     break
                 place.position = ""  # unless it goes on, this was the last time
                 found = await self._read_on(resumed, number, dialogue, place)
@@ -287,9 +295,9 @@ class HttpPeer:
             return None
 
     def _take(self, message: Envelope, data: bytes, number: int | None) -> Envelope | None:
+        if number is not None and message.may_answer(number):
+            return message
         if not message.method:
-            if number is not None and message.may_answer(number):
-                return message
             self._transcript.noise(data)
         elif message.is_request:
             self.post_later(reply_frame(message))

@@ -29,6 +29,7 @@ class RelayAnswer:
     Attributes:
         status: Its status code; 0 until the head has arrived.
         headers: Its header fields by names in lower case; the first of several counts.
+        whole: Its body if it came at once with a head like the last one's; else None.
     """
 
     __slots__ = (
@@ -42,11 +43,13 @@ class RelayAnswer:
         "_waiter",
         "headers",
         "status",
+        "whole",
     )
 
     def __init__(self, source: Source, max_message: int) -> None:
         self.status = 0
         self.headers: Mapping[str, str] = {}
+        self.whole: bytes | None = None
         self._source = source
         self._max_message = max_message
         self._data: bytes | bytearray = b""
@@ -71,13 +74,15 @@ class RelayAnswer:
         """Return the whole body."""
         while not self._is_complete:
             self._is_wanted_whole = True
-            self._check_size(len(self._data))
+            if len(self._data) > self._max_message:
+                raise _too_large()
             self._source.resume()
             await self.news()
-        body, self._data = self._data, b""
-        self._check_size(len(body))
+        body, self._data = bytes(self._data), b""
+        if len(body) > self._max_message:
+            raise _too_large()
         coding = self.headers.get("content-encoding")
-        return bytes(body) if coding is None else self._decoded(bytes(body), coding)
+        return body if coding is None else self._decoded(body, coding)
 
     async def piece(self) -> bytes:
         """Return more of the body as it arrives; nothing once it is over."""
@@ -123,10 +128,12 @@ class RelayAnswer:
             self._data = bytearray(self._data) + data
 
     def take_whole(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
-        """Take head and body at once."""
+        """Take head and body at once; the body is no stream of events, and not compressed."""
         self.status = status
         self.headers = headers
         self._data = body
+        if len(body) <= self._max_message:
+            self.whole = body
         self._is_complete = True
         waiter = self._waiter
         if waiter is not None and not waiter.done():
@@ -154,10 +161,6 @@ class RelayAnswer:
         if is_due:
             waiter.set_result(None)
 
-    def _check_size(self, size: int) -> None:
-        if size > self._max_message:
-            raise UpstreamProtocolError("answered with more bytes than its max_message")
-
     def _decoded(self, body: bytes, coding: str) -> bytes:
         decoder = decoder_of(coding)
         if decoder is None:
@@ -167,6 +170,11 @@ class RelayAnswer:
         for piece in decoder.feed(body):
             parts.append(piece)
             size += len(piece)
-            self._check_size(size)
+            if size > self._max_message:
+                raise _too_large()
         decoder.finish()
         return b"".join(parts)
+
+
+def _too_large() -> UpstreamProtocolError:
+    return UpstreamProtocolError("answered with more bytes than its max_message")

@@ -101,10 +101,10 @@ class RelayConnection(asyncio.Protocol):
         if answer is None:
             self._transport.abort()  # nobody asked for anything
             return
-        is_first = not answer.status and not self._beside_body
-        if is_first and (body := self._known.body_in(data)) is not None:
+        is_first, known = not answer.status and not self._beside_body, self._known
+        if is_first and (body := known.body_in(data)) is not None:
             self._answer = None
-            answer.take_whole(self._known.status, self._known.headers, body)
+            answer.take_whole(known.status, known.headers, body)
             self._rest(is_clean=True)
             return
         self._beside_body += len(data)
@@ -116,7 +116,7 @@ class RelayConnection(asyncio.Protocol):
         if self._answer is None:
             self._rest(is_clean=is_http)
             if is_first and not self.is_closing():
-                self._known.learn(data, answer.status, answer.headers)
+                known.learn(data, answer.status, answer.headers)
         elif not is_http or self._beside_body > MOST_HEAD:
             self._break(no_http(self._where))
         else:

@@ -14,6 +14,7 @@ from remit.upstreams.http import CONNECTING, unreachable
 from remit.upstreams.relay_bytes import Target
 from remit.upstreams.relay_connection import RelayConnection
 from remit.upstreams.trust import Trust
+from remit.upstreams.turns import Turns
 
 IDLE = 4.0
 """Seconds that an unused connection is kept: less than the 5 after which many servers hang up, so
@@ -43,7 +44,9 @@ class RelayPool:
         self._where = where
         self._trust = trust
         self._idle = idle
-        self._slots = anyio.Semaphore(most, fast_acquire=True)
+        self._most = most
+        self._busy = 0  # with those that rest never more than the most
+        self._turns = Turns[RelayConnection | None](self._leave)
         self._resting: list[RelayConnection] = []
         self._open: set[RelayConnection] = set()
         self._lost = anyio.Event()
@@ -52,11 +55,13 @@ class RelayPool:
         self._sweeping: asyncio.TimerHandle | None = None
 
     def at_hand(self) -> RelayConnection | None:
-        """Return a connection that rests, if there is one and nobody waits, as `take` does."""
-        connection = self._rested() if self._slots.value else None
-        if connection is not None:
-            self._slots.acquire_nowait()
-        return connection
+        """Return the one used last of those that rest, if any does; then nobody waits."""
+        while self._resting:
+            connection = self._resting.pop()
+            if not connection.is_closing():
+                self._busy += 1
+                return connection
+        return None
 
     async def take(self) -> RelayConnection:
         """Return a connection that a request can be sent on; it comes back when that is over.
@@ -64,17 +69,22 @@ class RelayPool:
         Raises:
             UpstreamUnavailable: None can be opened.
         """
-        await self._slots.acquire()
-        connection = self._rested()
+        connection = self.at_hand()
         if connection is not None:
             return connection
+        if self._busy < self._most:
+            self._busy += 1
+        else:
+            connection = await self._turns.wait()
+            if connection is not None and not connection.is_closing():
+                return connection
         is_open = False
         try:
             connection = await self._connect()
             is_open = True
         finally:
             if not is_open:
-                self._slots.release()
+                self._leave(None)
         return connection
 
     async def close(self) -> None:
@@ -102,7 +112,9 @@ class RelayPool:
                 # A stream of notifications may be silent for hours.
                 opened.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
                 _, connection = await self._loop.create_connection(
-                    partial(RelayConnection, self._where, on_rest=self._rest, on_lost=self._forget),
+                    partial(
+                        RelayConnection, self._where, on_rest=self._leave, on_lost=self._forget
+                    ),
                     sock=opened,
                     ssl=self._trust.context if target.is_tls else None,
                     server_hostname=target.host if target.is_tls else None,
@@ -117,17 +129,12 @@ class RelayPool:
         self._open.add(connection)
         return connection
 
-    def _rested(self) -> RelayConnection | None:
-        """Return the one used last of those that rest and are still there."""
-        while self._resting:
-            connection = self._resting.pop()
-            if not connection.is_closing():
-                return connection
-        return None
-
-    def _rest(self, connection: RelayConnection) -> None:
-        self._slots.release()
-        if connection.is_closing():
+    def _leave(self, connection: RelayConnection | None) -> None:
+        """Give up a place, and its connection; whoever is next looks whether that still holds."""
+        if self._turns.waiting and self._turns.hand(connection):
+            return
+        self._busy -= 1
+        if connection is None:
             return
         connection.idle_since = self._loop.time()
         self._resting.append(connection)

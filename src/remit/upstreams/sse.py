@@ -73,7 +73,7 @@ class _Stream:
 
     async def _read(self) -> None:
         with closing(await self._exchange.prepare("GET", _STREAM).send()) as answer:
-            if not is_event_stream(answer):
+            if not is_event_stream(answer.headers):
                 raise status_error(answer.status) or UpstreamUnavailable(
                     "does not answer with an event stream; is `transport: http` meant?"
                 )

@@ -301,8 +301,8 @@ class Upstream:
 
     def connected(self) -> Connection | None:
         """Return the shared connection, unless it is lost and its owner has yet to notice."""
-        lost = self._signals is None or self._signals.ended is not None
-        return None if lost else self._connection
+        signals = self._signals
+        return self._connection if signals is not None and signals.ended is None else None
 
     def _refusal(self) -> tuple[ServerState, str] | None:
         if not self._config.enabled:

@@ -155,7 +155,7 @@ class Ways:
             call = msgspec.structs.replace(call, principal=principal)
         sent = False
         try:
-            with Deadline(seconds), self._at_once(way) or await self._turn(way) as session:
+            with Deadline(seconds), self._at_once() or await self._turn(way) as session:
                 sent = True
                 return await session.call(call)
         except TimeoutError:
@@ -207,10 +207,10 @@ class Ways:
                 raise
         return await self._turn(self._way_of(principal, conversation))
 
-    def _at_once(self, way: Way) -> AbstractContextManager[Session] | None:
-        """Take a turn as `_turn` does, if nobody has to wait for it."""
-        connection = self._shared.connected() if way is PLAIN else None
-        return None if connection is None else connection.at_once()
+    def _at_once(self) -> AbstractContextManager[Session] | None:
+        """Take a turn on the connection that callers share, if they do and nobody has to wait."""
+        connection = self._shared.connected() if self._is_shared else None
+        return connection and connection.at_once()
 
     async def _turn(self, way: Way) -> AbstractContextManager[Session]:
         """Take a turn on the connection that the caller uses (R27)."""

@@ -3,9 +3,9 @@
 from datetime import datetime
 
 from fastapi import APIRouter, Response
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
-from remit.admin.agents import check_agent, get_agent
+from remit.admin.agents import check_agent, get_agent, register
 from remit.doors.api.access import ByAdministrator, Reason
 from remit.doors.api.paging import Cursor, Limit, Page, cut
 from remit.doors.api.preconditions import IfMatch, require_match, require_tag, tag_of
@@ -22,6 +22,7 @@ class AgentShape(BaseModel):
     type: AgentType
     role: str | None
     epic: str | None
+    tmux_session: str | None = Field(description="Where its program runs, if somebody said so.")
     created: datetime
 
     @classmethod
@@ -32,6 +33,7 @@ class AgentShape(BaseModel):
             type=agent.type,
             role=agent.role or None,
             epic=agent.epic or None,
+            tmux_session=agent.tmux_session or None,
             created=agent.created,
         )
 
@@ -45,16 +47,18 @@ class NewAgent(BaseModel):
     type: str
     role: str | None = None
     epic: str | None = None
+    tmux_session: str | None = None
 
 
 class AgentPatch(BaseModel):
-    """What is to change; what is not sent stays, null takes role or epic away."""
+    """What is to change; what is not sent stays, null takes role, epic or session away."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
     type: str = ""
     role: str | None = None
     epic: str | None = None
+    tmux_session: str | None = None
 
 
 @router.get("/agents", operation_id="agents.list")
@@ -80,9 +84,10 @@ async def create_agent(
             now=by.services.now(),
             role=new.role or "",
             epic=new.epic or "",
+            tmux_session=new.tmux_session or "",
             roles=by.tenant.policy.declaration.roles,
         )
-        await by.services.agents.add(agent)
+        await register(by.services.agents, agent)
         by.services.forget()
     shown = AgentShape.of(agent)
     response.headers["ETag"] = tag_of(shown)
@@ -120,9 +125,12 @@ async def change_agent(
             now=old.created,
             role=(patch.role or "") if "role" in sent else old.role,
             epic=(patch.epic or "") if "epic" in sent else old.epic,
+            tmux_session=(
+                (patch.tmux_session or "") if "tmux_session" in sent else old.tmux_session
+            ),
             roles=tenant.policy.declaration.roles,
         )
-        await services.agents.change(agent)
+        await services.agents.change(agent, seen=old)
         services.forget()
     shown = AgentShape.of(agent)
     response.headers["ETag"] = tag_of(shown)

@@ -20,17 +20,30 @@ from remit.calls.current import begin
 from remit.calls.ids import new_id
 from remit.doors.api import (
     agents,
+    alerts,
     audit,
     authority,
+    bundled,
+    crew,
+    data_audit,
+    data_changes,
+    datasources,
     doctor,
     grants,
     inbox,
     keys,
+    matrix,
     myself,
+    ontology,
+    overview,
     projects,
+    queries,
+    questions,
     revisions,
     roles,
+    server_tools,
     servers,
+    suggestions,
 )
 from remit.doors.api import tenants as tenants_routes
 from remit.doors.api import users as users_routes
@@ -44,7 +57,17 @@ from remit.doors.api.problems import (
     on_remit_error,
     respond_to_http,
 )
-from remit.doors.asgi import PROBLEM, App, Event, Exchange, HttpRefusal, Receive, Scope, Send
+from remit.doors.asgi import (
+    PROBLEM,
+    App,
+    Event,
+    Exchange,
+    HttpRefusal,
+    Receive,
+    Scope,
+    Send,
+    replay,
+)
 from remit.doors.credentials import Authenticate, credential_of, principal_of
 from remit.doors.guard import Guard
 from remit.doors.oauth import ProtectedResources
@@ -57,49 +80,57 @@ log = structlog.get_logger(__name__)
 ROUTERS: Final[Sequence[APIRouter]] = (
     myself.router,
     tenants_routes.router,
+    bundled.router,
+    server_tools.router,  # before what takes any path below `/servers`
     servers.router,
     roles.router,
     grants.router,
     users_routes.router,
     keys.router,
     agents.router,
+    crew.router,
     revisions.router,
     authority.router,
+    matrix.router,
+    overview.router,
     audit.router,
     doctor.router,
     inbox.router,
     projects.router,
+    queries.router,
+    suggestions.router,
+    questions.router,
+    data_changes.router,
+    ontology.router,
+    data_audit.router,
+    alerts.router,
+    datasources.router,
 )
 
 _WITH_BODY: Final = frozenset({"POST", "PUT", "PATCH"})
 _JSON_KINDS: Final = frozenset({b"application/json", b"application/merge-patch+json"})
 
 
-def build_api(
+def build_edge(
+    routes: App,
     services: Services,
     *,
     authenticate: Authenticate,
     guard: Guard,
     resources: ProtectedResources,
     refusals: Refusals,
-    routers: Sequence[APIRouter] = ROUTERS,
 ) -> App:
     """Return what serves `/api/`.
 
     Args:
+        routes: What `build_routes` returns.
         services: What the routes ask.
         authenticate: From a credential to its bearer.
         guard: Checks host and origin.
         resources: How this gateway is called, and its challenges.
         refusals: Counts whom it turns away.
-        routers: The routes.
-
-    Raises:
-        TypeError: A route has no rule for who may use it.
     """
-    return _Edge(
-        build_routes(routers), services, authenticate, guard, resources=resources, refusals=refusals
-    )
+    return _Edge(routes, services, authenticate, guard, resources=resources, refusals=refusals)
 
 
 def build_routes(routers: Sequence[APIRouter] = ROUTERS) -> "Routes":
@@ -158,7 +189,7 @@ class Routes(FastAPI):
         path = request.scope["path"].removeprefix(PREFIX)
         found = [route for route in self._declared if route.path_regex.match(path)]
         # a name may have a slash: `/users/{name}` fits where `/users/{name}/disable` is meant
-        meant = max((route.path_format for route in found), key=len, default="")
+        meant = max((route.path_format for route in found), key=_exactness, default="")
         allowed = {
             method
             for route in found
@@ -166,6 +197,11 @@ class Routes(FastAPI):
             for method in route.methods or ()
         }
         return respond_to_http(cast("HTTPException", error), request.scope["path"], allowed)
+
+
+def _exactness(path: str) -> tuple[int, int]:
+    """Return what is greater for a path that says more: `/queries/test`, not `/queries/{query}`."""
+    return -path.count("{"), len(path)
 
 
 class _Edge:
@@ -208,7 +244,7 @@ class _Edge:
 
         try:
             body = await self._admitted(exchange, scope)
-            await self._app(scope, _replay(body, receive), send_readable)
+            await self._app(scope, replay(body, receive), send_readable)
         except RemitError as error:
             status, text, headers = encoded(error, scope["path"])
             if isinstance(error, HttpRefusal):
@@ -268,17 +304,3 @@ def _refuse_repeats(body: bytes) -> None:
         ) from None
     except (ValueError, RecursionError):
         return
-
-
-def _replay(body: bytes, receive: Receive) -> Receive:
-    """Return what gives a body that was read already, and then whatever comes after it."""
-    is_given = False
-
-    async def again() -> Event:
-        nonlocal is_given
-        if is_given:
-            return await receive()
-        is_given = True
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    return again

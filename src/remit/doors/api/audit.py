@@ -1,21 +1,31 @@
 """The record: searched, exported, verified."""
 
 import re
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Depends, Path, Query
 from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, Field
 from starlette.responses import StreamingResponse
 
-from remit.admin.audit_rows import Form, audit_entry, decision_entry, exported, report_entry
+from remit.admin.audit_rows import (
+    Form,
+    audit_entry,
+    decision_entry,
+    event_entry,
+    exported,
+    report_entry,
+)
 from remit.doors.api.access import ByAdministrator
-from remit.doors.api.paging import MOST, Cursor, Limit, Page, cursor_at, position
+from remit.doors.api.paging import MOST, Cursor, Cut, Limit, Page, cursor_at, position
+from remit.errors import NotFound
 from remit.model.calls import OutcomeKind
 from remit.model.decision_log import usual_rows
-from remit.model.events import AuditQuery
+from remit.model.events import ENDS, AuditEvent, AuditQuery, EventKind, Looked
 from remit.storage.chain import BreakKind
+from remit.storage.event_ids import time_of
 
 router = APIRouter(tags=["audit"])
 
@@ -23,6 +33,15 @@ _MOMENT: Final = re.compile(
     r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)", re.ASCII
 )
 """RFC 3339; pydantic would take a number for a time, too."""
+
+LONGEST_FILTER: Final = 1000
+"""Characters of what is searched for; SQLite looks for no text of more than 50,000 bytes."""
+
+LONGEST: Final = 2.0
+"""Seconds after which a search looks no further for this answer."""
+
+AROUND: Final = 5
+"""Rows of the same caller that are shown before a call, and after it."""
 
 _KINDS: dict[Form, str] = {"jsonl": "application/jsonl", "csv": "text/csv; charset=utf-8"}
 
@@ -66,6 +85,33 @@ class RowShape(BaseModel):
     result_size: int
     error: str | None
     agent: str | None = Field(description="The agent that acted, for itself or by another caller.")
+
+
+class RowsShape(Page[RowShape]):
+    """One page of a search."""
+
+    searched_to: datetime | None = Field(
+        default=None,
+        description="Older rows were not looked at yet: `next` does. Null where all were, or where"
+        " the page is full.",
+    )
+
+
+class CallEventShape(RowShape):
+    """What happened to a call: one event of it."""
+
+    kind: EventKind = Field(
+        description="`refused`; or `invoked`, `attempted` for each that failed, `finished`."
+    )
+    result: str | None = Field(description="JSON, redacted and cut to the cap.")
+
+
+class RecordedCallShape(BaseModel):
+    """A call or a change, and what its caller did around it."""
+
+    events: list[CallEventShape] = Field(description="What happened to it, in that order.")
+    before: list[RowShape] = Field(description="What its caller did before, newest first.")
+    after: list[RowShape] = Field(description="What its caller did next, oldest first.")
 
 
 class DecisionShape(BaseModel):
@@ -118,23 +164,30 @@ class Filters:
     def __init__(
         self,
         *,
-        principal: Annotated[str | None, Query(description="As `key:ci`.")] = None,
-        server: Annotated[str | None, Query()] = None,
-        tool: Annotated[str | None, Query()] = None,
+        principal: Annotated[
+            str | None, Query(max_length=LONGEST_FILTER, description="As `key:ci`.")
+        ] = None,
+        server: Annotated[str | None, Query(max_length=LONGEST_FILTER)] = None,
+        tool: Annotated[str | None, Query(max_length=LONGEST_FILTER)] = None,
         decision: Annotated[Literal["allow", "deny"] | None, Query()] = None,
         outcome: Annotated[OutcomeKind | None, Query()] = None,
-        code: Annotated[str | None, Query(description="As INVALID_INPUT.")] = None,
-        role: Annotated[str | None, Query(description="A role that the caller had.")] = None,
+        code: Annotated[
+            str | None, Query(max_length=LONGEST_FILTER, description="As INVALID_INPUT.")
+        ] = None,
+        role: Annotated[
+            str | None, Query(max_length=LONGEST_FILTER, description="A role that the caller had.")
+        ] = None,
         since: Annotated[Moment | None, Query(description="From it on.")] = None,
         until: Annotated[Moment | None, Query(description="Before it.")] = None,
         text: Annotated[
             str | None,
             Query(
-                description="Part of request id, tool, server, caller, member, arguments, error."
+                max_length=LONGEST_FILTER,
+                description="Part of request id, tool, server, caller, member, arguments, error.",
             ),
         ] = None,
     ) -> None:
-        self._given = {
+        self._given: dict[str, Any] = {
             "principal": principal,
             "server": server,
             "tool": tool,
@@ -162,6 +215,7 @@ class Filters:
 
 
 Given = Annotated[Filters, Depends()]
+Changes = Annotated[bool, Query(description="Also changes, beside calls.")]
 
 
 @router.get("/audit", operation_id="audit.search")
@@ -169,19 +223,31 @@ async def search(
     by: ByAdministrator,
     filters: Given,
     *,
-    changes: Annotated[bool, Query(description="Also changes, beside calls.")] = True,
+    changes: Changes = True,
     limit: Limit = 100,
     cursor: Cursor = None,
-) -> Page[RowShape]:
-    """Show calls and changes, newest first: one row each, refused ones too."""
+) -> RowsShape:
+    """Show calls and changes, newest first: one row each, refused ones too.
+
+    Looking for what no index leads to, such as a text, ends after two seconds and goes on with
+    `next`.
+    """
     before = position(cursor, of="audit")
     query = filters.query(by.tenant.key, limit=limit + 1, before=before, changes=changes)
-    events = await by.services.audit.search(query)
-    page, more = events[:limit], len(events) > limit
-    return Page(
-        items=[RowShape.model_validate(audit_entry(event)) for event in page],
-        next=cursor_at(page[-1].id, of="audit") if more else None,
+    looked = await by.services.audit.look(query, longest=LONGEST)
+    page = cut_looked(looked, limit, of="audit")
+    return RowsShape(
+        items=[RowShape.model_validate(audit_entry(event)) for event in page.items],
+        next=page.next,
+        searched_to=None if looked.reached is None else time_of(looked.reached),
     )
+
+
+def cut_looked(looked: Looked, limit: int, *, of: str) -> Cut[AuditEvent]:
+    """Return the page of a search for one row above *limit*; `next` goes on where that ended."""
+    page, more = looked.events[:limit], len(looked.events) > limit
+    following = page[-1].id if more else looked.reached
+    return Cut(items=page, next=None if following is None else cursor_at(following, of=of))
 
 
 @router.get("/audit/decisions", operation_id="audit.decisions")
@@ -221,11 +287,14 @@ async def verify(by: ByAdministrator) -> ReportShape:
 async def export(
     by: ByAdministrator,
     filters: Given,
+    *,
     form: Annotated[Form, Query(alias="format", description="JSON Lines or CSV.")] = "jsonl",
+    changes: Changes = True,
     limit: Annotated[int | None, Query(ge=1, description="Rows; all unless given.")] = None,
 ) -> StreamingResponse:
     """Stream every row that matches, however many there are."""
-    rows = exported(by.services.audit, filters.query(by.tenant.key), form, limit=limit)
+    query = filters.query(by.tenant.key, changes=changes)
+    rows = exported(by.services.audit, query, form, limit=limit)
     first = await anext(rows)  # what is wrong is told before the answer begins
 
     async def text() -> AsyncGenerator[bytes]:
@@ -235,3 +304,39 @@ async def export(
 
     headers = {"Content-Disposition": f'attachment; filename="audit.{form}"'}
     return StreamingResponse(text(), media_type=_KINDS[form], headers=headers)
+
+
+@router.get("/audit/{id}", operation_id="audit.get")
+async def get(
+    by: ByAdministrator,
+    id_: Annotated[str, Path(alias="id", description="The request id that the caller was given.")],
+) -> RecordedCallShape:
+    """Show a call or a change: each attempt at it, its result, and what its caller did around it.
+
+    A call that a server took in several rounds is several calls on record, around one another.
+    """
+    audit, tenant = by.services.audit, by.tenant.key
+    events = await audit.events_of(tenant, id_)
+    if not events:
+        raise NotFound(f"there is no call or change {id_[:80]!r} on record")
+    last = _last_of(events)
+    whose = AuditQuery(tenant=tenant, principal=last.principal, limit=AROUND + 1)
+    before = await audit.search(replace(whose, before=last.id))
+    after = await audit.search(replace(whose, after=last.id))
+    return RecordedCallShape.model_validate(
+        {
+            "events": [event_entry(event) for event in events],
+            "before": _rows_of_others(before, id_),
+            "after": _rows_of_others(after, id_),
+        }
+    )
+
+
+def _last_of(events: Sequence[AuditEvent]) -> AuditEvent:
+    """Return the event that searches show of a call."""
+    ends = [event for event in events if event.kind in ENDS]
+    return ends[-1] if ends else events[0]
+
+
+def _rows_of_others(rows: Sequence[AuditEvent], call: str) -> list[dict[str, object]]:
+    return [audit_entry(row) for row in rows if row.call_id != call][:AROUND]

@@ -1,6 +1,7 @@
 """Who can call what, and why."""
 
-from typing import Annotated, Literal
+from dataclasses import replace
+from typing import Annotated, Final, Literal
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
@@ -10,11 +11,19 @@ from remit.doors.api.access import Administrator, ByAdministrator
 from remit.doors.api.myself import Scope, ToolPage, tools_seen_by
 from remit.doors.api.paging import Cursor, Limit
 
+LONGEST_ARGUMENTS: Final = 4096
+"""Characters: they stand in a URL, which has 64 KiB, and each takes up to 12 bytes there."""
+
 router = APIRouter(tags=["authority"])
 
 Subject = Annotated[str, Query(alias="as", max_length=300, description=f"The caller: {SPELLINGS}.")]
 Alias = Annotated[
     str, Query(max_length=1000, description="`server/tool`, or any other spelling of it.")
+]
+
+Arguments = Annotated[
+    str | None,
+    Query(max_length=LONGEST_ARGUMENTS, description="Those of a call: a JSON object, as text."),
 ]
 
 
@@ -27,6 +36,25 @@ class LayerShape(BaseModel):
     reason: str
 
 
+class AllowanceShape(BaseModel):
+    """A limit that an allowed call counts against."""
+
+    rule: str = Field(description="Its path into the declaration.")
+    calls: int = Field(description="How many there may be in any span of `seconds`.")
+    seconds: int
+    used: int | None = Field(description="How many calls of this caller count against it now.")
+
+
+class ArgumentsShape(BaseModel):
+    """What the check of a call's arguments says of some."""
+
+    checked: bool = Field(
+        description="Whether by the tool's schema; else only that they are one JSON object."
+    )
+    valid: bool
+    problem: str | None = Field(description="What such a call would be refused with, if it would.")
+
+
 class ExplanationShape(BaseModel):
     """Yes or no, and every layer's verdict."""
 
@@ -37,7 +65,11 @@ class ExplanationShape(BaseModel):
     revision: int
     tool: str | None = Field(description="The tool that was meant; null when the name means none.")
     available: bool = Field(description="Whether its server is known to offer it.")
+    limits: list[AllowanceShape] = Field(description="What an allowed call counts against.")
     layers: list[LayerShape]
+    arguments: ArgumentsShape | None = Field(
+        description="Null when none were sent, or the tool is not on offer now."
+    )
 
 
 class WhoCanShape(BaseModel):
@@ -54,10 +86,20 @@ class WhoCanShape(BaseModel):
 
 
 @router.get("/explain", operation_id="explain")
-async def explain(by: ByAdministrator, subject: Subject, tool: Alias) -> ExplanationShape:
-    """Say whether a caller may call a tool, and what every layer says."""
-    found = await _subjects(by).find_any(subject)
+async def explain(
+    by: ByAdministrator, subject: Subject, tool: Alias, arguments: Arguments = None
+) -> ExplanationShape:
+    """Say whether a caller may call a tool, what every layer says, and if its arguments fit.
+
+    Nothing is called. Whether arguments fit is said of a call that is refused, too.
+    """
+    found = await subjects_of(by).find_any(subject)
     answer = by.tenant.authority().explain(found.principal, tool, barred=found.barred)
+    examined = None
+    if answer.tool is not None and arguments is not None:
+        examined = by.tenant.examine(answer.tool, arguments.encode())
+    used = await by.tenant.used(answer.limits) if answer.limits else ()
+    answer = replace(answer, used=used, arguments=examined)
     return ExplanationShape.model_validate(answer.to_json())
 
 
@@ -85,11 +127,12 @@ async def list_tools(
     cursor: Cursor = None,
 ) -> ToolPage:
     """Show the tools that a caller sees."""
-    principal = await _subjects(by).find(subject)
+    principal = await subjects_of(by).find(subject)
     return tools_seen_by(by, principal, server, limit=limit, cursor=cursor)
 
 
-def _subjects(by: Administrator) -> Subjects:
+def subjects_of(by: Administrator) -> Subjects:
+    """Return what finds the callers of the tenant, as they stand now."""
     services, tenant = by.services, by.tenant
     return Subjects(
         tenant=tenant.key,

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, TypeVar, cast
 from fastapi import Body
 from pydantic import AfterValidator, BaseModel
 
-from remit.admin.schema import DocumentShape, GrantShape, RoleShape, ServerShape
+from remit.admin.schema import AlertsShape, DocumentShape, GrantShape, RoleShape, ServerShape
 from remit.errors import BadCall, NotFound
 
 T = TypeVar("T")
@@ -24,6 +24,7 @@ SHAPES: Final[Mapping[str, type[BaseModel]]] = {
     "Role": RoleShape,
     "Grant": GrantShape,
     "Declaration": DocumentShape,
+    "Alerts": AlertsShape,
 }
 NAMED: Final = ("Server", "Role")
 """Shapes that are made under a name: `NewServer` is a `Server` and its `name`."""
@@ -31,7 +32,12 @@ NAMED: Final = ("Server", "Role")
 Schema = dict[str, Any]
 
 
-def _storable(value: dict[str, Any]) -> dict[str, Any]:
+def storable(value: dict[str, Any]) -> dict[str, Any]:
+    """Return an object that can be kept and sent on as JSON.
+
+    Raises:
+        ValueError: It cannot.
+    """
     try:
         json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
@@ -41,7 +47,7 @@ def _storable(value: dict[str, Any]) -> dict[str, Any]:
     return value
 
 
-JsonObject = Annotated[dict[str, Any], Body(), AfterValidator(_storable)]
+JsonObject = Annotated[dict[str, Any], Body(), AfterValidator(storable)]
 
 
 def named(body: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:

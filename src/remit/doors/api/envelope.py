@@ -10,7 +10,7 @@ from typing import Any, Final, Generic, Literal, TypeVar
 
 from pydantic import BaseModel
 
-from remit.errors import KeyNotRecoverable, RemitError, UnknownToolGroup
+from remit.errors import DataFailure, KeyNotRecoverable, RemitError, UnknownToolGroup
 
 PROJECTS: Final = "/api/projects"
 
@@ -57,5 +57,9 @@ def refusal_members(path: str, status: int, message: str, error: object = None) 
         return {}
     server_fault = status >= HTTPStatus.INTERNAL_SERVER_ERROR
     usual = _OF_STATUS.get(status, "server_error" if server_fault else "invalid_request")
+    told = {"success": False, "message": message}
+    if isinstance(error, DataFailure):
+        details = {"details": dict(error.details)} if error.details else {}
+        return {**told, "error": error.code, **details}
     word = next((_WORDS[kind] for kind in type(error).__mro__ if kind in _WORDS), usual)
-    return {"success": False, "error": word, "message": message}
+    return {**told, "error": word}

@@ -21,7 +21,9 @@ class MailShape(BaseModel):
     """A mail."""
 
     id: str
-    from_agent: str | None
+    from_agent: str | None = Field(
+        description="Who wrote it, or whose failed call it tells of; an answer goes there."
+    )
     from_type: AgentType | None
     sender: str = Field(description="Who wrote it, such as `agent:w1`, or `remit`.")
     to_agent: str | None = Field(description="Null for one to the human.")
@@ -63,6 +65,13 @@ async def list_inbox(
 ) -> Page[MailShape]:
     """Show the mail to the human, newest first: what is not read yet, or all."""
     mails = await _inbox(by).mails(by.tenant.key, include_read=all_mail, limit=limit)
+    return Page(items=[MailShape.of(mail) for mail in mails])
+
+
+@router.get("/inbox/{mail_id}/thread", operation_id="inbox.thread")
+async def show_thread(by: ByAdministrator, mail_id: str) -> Page[MailShape]:
+    """Show a mail to the human and the answers to and fro, oldest first; marks none as read."""
+    mails = await _inbox(by).thread(by.tenant.key, mail_id)
     return Page(items=[MailShape.of(mail) for mail in mails])
 
 

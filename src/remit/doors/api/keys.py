@@ -1,9 +1,10 @@
 """API keys: made, shown without their secret, rotated, revoked."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Final, Literal
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Depends, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from remit.admin.agents import get_agent, registered
@@ -13,9 +14,14 @@ from remit.doors.api.paging import Cursor, Limit, Page, cursor_at, position
 from remit.doors.api.preconditions import tag_of
 from remit.errors import BadCall, NotFound
 from remit.model.keys import Key, KeyState
-from remit.model.principals import UserRole
+from remit.model.principals import PrincipalKind, UserRole
 
 router = APIRouter(tags=["keys"])
+
+BATCH: Final = 1000
+"""Keys that are read at once where only some are shown."""
+
+Purpose = Literal["role", "user_role", "service", "agent", "admin", "auditor"]
 
 Overlap = Annotated[
     float,
@@ -36,6 +42,8 @@ class KeyShape(BaseModel):
     agent: str | None = Field(description="The agent that its bearer is.")
     act_for: list[str] = Field(description="Agents that its bearer may act for.")
     admin: bool
+    auditor: bool
+    owner: str | None = Field(description="Name of the user whose key it is.")
     created: datetime
     expires: datetime | None
     revoked: datetime | None = Field(description="When its end was ordered for.")
@@ -55,6 +63,8 @@ class KeyShape(BaseModel):
             agent=key.agent or None,
             act_for=list(key.act_for),
             admin=key.admin,
+            auditor=key.auditor,
+            owner=key.owner or None,
             created=key.created,
             expires=key.expires,
             revoked=key.revoked,
@@ -91,19 +101,59 @@ class NewKey(BaseModel):
         default=[], max_length=100, description="Ids of agents that its bearer may act for."
     )
     admin: bool = False
+    auditor: bool = Field(default=False, description="Reads what an administrator reads; no more.")
+    owner: str | None = Field(
+        default=None,
+        description="Name of the user whose key it is, so that nobody decides on what they"
+        " suggested with it; if a user makes it, that one unless another is named.",
+    )
     expires: str | None = Field(
         default=None, description="A span such as `30d` or `12h`, or an ISO 8601 time."
     )
 
 
+class Filters:
+    """What a key must be like; what is not given may be anything."""
+
+    def __init__(
+        self,
+        *,
+        text: Annotated[
+            str | None, Query(description="Part of name, role or agent, in any case.")
+        ] = None,
+        purpose: Annotated[Purpose | None, Query(description="What it is for.")] = None,
+        state: Annotated[KeyState | None, Query()] = None,
+    ) -> None:
+        self._text = (text or "").casefold()
+        self._purpose = purpose
+        self._state = state
+
+    @property
+    def is_given(self) -> bool:
+        """Whether some key may not fit."""
+        return bool(self._text or self._purpose or self._state)
+
+    def fits(self, key: Key, now: datetime) -> bool:
+        """Whether a key is like that at *now*."""
+        if self._purpose and self._purpose not in _purposes(key):
+            return False
+        if self._state and self._state != key.state_at(now):
+            return False
+        named = (key.name, *key.roles, *key.user_roles, key.agent)
+        return any(self._text in each.casefold() for each in named)
+
+
 @router.get("/keys", operation_id="keys.list")
 async def list_keys(
-    by: ByAdministrator, limit: Limit = 100, cursor: Cursor = None
+    by: ByAdministrator,
+    wanted: Annotated[Filters, Depends()],
+    limit: Limit = 100,
+    cursor: Cursor = None,
 ) -> Page[KeyShape]:
-    """Show every key, ended ones too, oldest first."""
+    """Show every key, ended ones too, oldest first; or those that are as wanted."""
     now = by.services.now()
     after = _place_of(position(cursor, of="keys"))
-    found = await by.services.keys.keys_after(by.tenant.key, after, limit + 1)
+    found = await _found(by, wanted, after, limit + 1)
     more = cursor_at(_place(found[limit - 1]), of="keys") if len(found) > limit else None
     return Page(items=[KeyShape.of(key, now) for key in found[:limit]], next=more)
 
@@ -126,6 +176,8 @@ async def create_key(by: ByAdministrator, new: NewKey, reason: Reason = "") -> M
             agent=agent,
             act_for=await registered(services.agents, tenant.key, new.act_for),
             admin=new.admin,
+            auditor=new.auditor,
+            owner=await _owner(by) if new.owner is None else new.owner,
             expires=parse_expiry(new.expires, now) if new.expires is not None else None,
             roles=tenant.policy.declaration.roles,
         )
@@ -161,6 +213,49 @@ async def revoke(by: ByAdministrator, name: str, reason: Reason = "") -> KeyShap
         key = await services.keys.revoke(by.tenant.key, name, now)
         services.forget()
     return KeyShape.of(key, now)
+
+
+async def _found(
+    by: Administrator, wanted: Filters, after: tuple[datetime, str] | None, limit: int
+) -> Sequence[Key]:
+    """Return the keys behind a place that are as wanted, no more than *limit*."""
+    now, store = by.services.now(), by.services.keys
+    if not wanted.is_given:
+        return await store.keys_after(by.tenant.key, after, limit)
+    found: list[Key] = []
+    while len(found) < limit:
+        batch = await store.keys_after(by.tenant.key, after, BATCH)
+        found += [key for key in batch if wanted.fits(key, now)]
+        if len(batch) < BATCH:
+            break
+        after = batch[-1].created, batch[-1].id
+    return found[:limit]
+
+
+async def _owner(by: Administrator) -> str:
+    """Return the name of the user who makes a key, if one of the tenant does, also with a key."""
+    principal = by.principal
+    if principal.tenant != by.tenant.key:
+        return ""
+    if principal.kind is PrincipalKind.USER:
+        return principal.name
+    if principal.kind is not PrincipalKind.KEY:
+        return ""
+    known = await by.services.keys.named(principal.tenant, principal.name)
+    return next((key.owner for key in reversed(known) if key.name == principal.name), "")
+
+
+def _purposes(key: Key) -> Sequence[Purpose]:
+    """Return what a key is for."""
+    known: Sequence[tuple[Purpose, object]] = (
+        ("role", key.roles),
+        ("user_role", key.user_roles),
+        ("service", key.service),
+        ("agent", key.agent),
+        ("admin", key.admin),
+        ("auditor", key.auditor),
+    )
+    return [purpose for purpose, has in known if has]
 
 
 async def _shown(by: Administrator, name: str) -> KeyShape:

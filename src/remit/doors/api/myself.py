@@ -27,6 +27,9 @@ class PrincipalShape(BaseModel):
     service: bool
     act_for: list[str] = Field(description="Agents that it may act for by its key.")
     admin: bool = Field(description="Whether it administers the tenant, which grants no use.")
+    auditor: bool = Field(
+        description="Whether it reads what an administrator reads, and changes nothing."
+    )
     expires: datetime | None
 
     @classmethod
@@ -42,6 +45,7 @@ class PrincipalShape(BaseModel):
             service=principal.service,
             act_for=list(principal.act_for),
             admin=principal.admin,
+            auditor=principal.auditor,
             expires=principal.expires,
         )
 

@@ -3,20 +3,27 @@
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import Literal, Protocol
 
 from remit.admin.agents import AgentStore
 from remit.admin.authority import Authority
 from remit.admin.change_record import ChangeRecord
 from remit.admin.editor import Editor
 from remit.admin.keys import KeyStore
+from remit.admin.overview import Record, WaitingThings
 from remit.admin.revisions import RevisionStore
 from remit.admin.tenants import TenantStore
 from remit.crew.human import HumanInbox
+from remit.data.alerts.desk import AlertDesk
+from remit.data.datasources import Datasources
+from remit.data.desk import Sources, Stores
+from remit.model.calls import Examined
+from remit.model.crew import Member
 from remit.model.decision_log import LoggedDecision
 from remit.model.declaration import Declaration
-from remit.model.events import AuditEvent, AuditQuery
+from remit.model.events import AuditEvent, AuditQuery, Looked
 from remit.model.health import Examination
+from remit.model.limits import Allowance
 from remit.model.principals import Principal
 from remit.model.servers import ServerStatus, ServerTrial
 from remit.model.tools import Tool, ToolId
@@ -44,11 +51,31 @@ class UserStore(Protocol):
         ...
 
 
-class Audit(Protocol):
+class CrewStore(Protocol):
+    """What agents are at."""
+
+    async def members(self, tenant: str) -> Sequence[Member]:
+        """Return every registered agent of *tenant*."""
+        ...
+
+    async def find_member(self, tenant: str, agent_id: str) -> Member | None:
+        """Return a registered agent, or None."""
+        ...
+
+
+class Audit(Record, Protocol):
     """The record."""
 
     async def search(self, query: AuditQuery) -> Sequence[AuditEvent]:
         """Return one row a call, newest first."""
+        ...
+
+    async def look(self, query: AuditQuery, *, longest: float) -> Looked:
+        """Return the same as far as it is found in so many seconds, and where to go on."""
+        ...
+
+    async def events_of(self, tenant: str, call: str) -> Sequence[AuditEvent]:
+        """Return what happened to one call, in its order."""
         ...
 
     async def decisions(
@@ -104,6 +131,10 @@ class Lists(Protocol):
         """Return the tools on offer that *principal* may call."""
         ...
 
+    def offered(self, server: str) -> tuple[Tool, ...]:
+        """Return the tools that *server* offers now, whoever may call them."""
+        ...
+
     def published_name(self, tool: ToolId, scope: str | None) -> str:
         """Return the name of *tool* on the endpoint of *scope*."""
         ...
@@ -123,10 +154,12 @@ class Tenant(Protocol):
     Attributes:
         key: What principals and rows call it.
         id: Its UUID, or what stands for it; a path may name either.
+        created: When it was made, aware UTC.
     """
 
     key: str
     id: str
+    created: datetime
 
     @property
     def policy(self) -> Policies:
@@ -145,6 +178,14 @@ class Tenant(Protocol):
 
     def authority(self) -> Authority:
         """Return what answers who can call what, from what is in force now."""
+        ...
+
+    def examine(self, tool_id: ToolId, arguments: bytes) -> Examined | None:
+        """Say what a call with *arguments* would be told; None where the tool is not on offer."""
+        ...
+
+    def used(self, wanted: Sequence[Allowance], /) -> Awaitable[Sequence[int]]:
+        """Return how many calls count against each of *wanted* now."""
         ...
 
     def known_tools(self) -> Collection[ToolId]:
@@ -185,11 +226,27 @@ class Tenants(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DataPlace:
+    """What the `data` server works with; opened when it is first asked for.
+
+    Attributes:
+        stores: Returns where everything is kept.
+        sources: Returns what opens datasources.
+        screening: Says of a tenant what becomes of values that look like injections (R35).
+    """
+
+    stores: Callable[[], Stores]
+    sources: Callable[[], Sources]
+    screening: Callable[[str], Literal["refuse", "alert"]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
     """What every tenant shares.
 
     Attributes:
         examine: Examines the tenant of that name; whether with what all tenants share.
+        datasources: Returns what administers datasources, opened when it is first asked for.
         forget: Lets every credential be verified anew, at once in this process (R17).
         now: The time, aware UTC.
     """
@@ -199,7 +256,12 @@ class Services:
     keys: KeyStore
     agents: AgentStore
     users: UserStore
+    crew: CrewStore
     inbox: HumanInbox
+    data: DataPlace
+    alerts: AlertDesk
+    datasources: Callable[[], Datasources]
+    waiting: WaitingThings
     revisions: RevisionStore
     editor: Editor
     audit: Audit

@@ -1,12 +1,14 @@
 """`ETag` and `If-Match`: nobody overwrites what they have not seen (RFC 9110, 13)."""
 
 import hashlib
+import json
 import re
 from typing import Annotated, Final
 
 from fastapi import Header
 from pydantic import BaseModel
 
+from remit.admin.edits import Document, Edit
 from remit.doors.asgi import HttpRefusal
 
 IfMatch = Annotated[
@@ -28,9 +30,40 @@ def revision_tag(revision: int) -> str:
     return f'"r{revision}"'
 
 
+def version_tag(version: int) -> str:
+    """Return the tag of what has a version of its own; that of what is not there yet is `"v0"`."""
+    return f'"v{version}"'
+
+
 def tag_of(shown: BaseModel) -> str:
     """Return the tag of something that has no revision: what it says, in short."""
-    return f'"{hashlib.sha256(shown.model_dump_json().encode()).hexdigest()[:32]}"'
+    return _tag(shown.model_dump_json())
+
+
+def section_tag(document: Document, section: str) -> str:
+    """Return the tag of one section of a declaration, whatever the others say."""
+    return _tag(json.dumps(document.get(section), sort_keys=True))
+
+
+def _tag(text: str) -> str:
+    return f'"{hashlib.sha256(text.encode()).hexdigest()[:32]}"'
+
+
+def of_seen(edit: Edit, section: str, if_match: str | None) -> Edit:
+    """Return an edit that is made only while a section says what the caller has seen.
+
+    Clients of the source send no tag (S2.48): then it is made whatever the section says.
+
+    Raises:
+        HttpRefusal: By the edit, when the section says something else (412).
+    """
+
+    def of_the_same(document: Document) -> Document:
+        if if_match is not None:
+            require_match(if_match, section_tag(document, section))
+        return edit(document)
+
+    return of_the_same
 
 
 def require_tag(if_match: str | None) -> str:

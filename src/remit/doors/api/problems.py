@@ -12,12 +12,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from remit.calls.redact import redacted_text
+from remit.doors.api.data_failures import status_of
 from remit.doors.api.envelope import refusal_members
 from remit.doors.asgi import PROBLEM, HttpRefusal
 from remit.errors import (
     AuditUnavailable,
     BadCall,
     Conflict,
+    DataFailure,
     DeclarationError,
     NotFound,
     Outdated,
@@ -77,7 +79,10 @@ def problem_of(error: RemitError) -> tuple[ProblemDocument, list[tuple[bytes, by
     """Return what an error is to HTTP, and the headers that go with it."""
     if isinstance(error, HttpRefusal):
         return _document(error.status, str(error), code=_code(error.status)), list(error.headers)
-    status = next((STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES), 500)
+    if isinstance(error, DataFailure):
+        status = status_of(error)
+    else:
+        status = next((STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES), 500)
     headers = {
         401: [(b"www-authenticate", b"Bearer")],
         403: [(b"www-authenticate", b'Bearer error="insufficient_scope"')],

@@ -2,8 +2,10 @@
 
 import json
 from datetime import datetime
+from functools import partial
 from typing import Annotated, Literal
 
+import anyio.to_thread
 from fastapi import APIRouter, Path, Query, Response
 from pydantic import BaseModel, Field
 
@@ -98,14 +100,16 @@ async def diff(
     new = await store.get_revision(tenant, number)
     base = number - 1 if against is None else against
     old = await store.get_revision(tenant, base) if base else None
-    difference = difference_between(
-        old,
-        parse_revision(new).declaration,
+    compare = partial(
+        difference_between,
         tenant=tenant,
         now=by.services.now(),
         seen=by.tenant.known_tools(),
     )
-    return DifferenceShape.of(difference)
+    # Thousands of rules take a while: in a thread, so that calls go on meanwhile.
+    return await anyio.to_thread.run_sync(
+        lambda: DifferenceShape.of(compare(old, parse_revision(new).declaration))
+    )
 
 
 @router.post("/revisions/{number}/rollback", operation_id="revisions.rollback")

@@ -1,6 +1,7 @@
 """The tenants of an installation."""
 
 from contextlib import suppress
+from datetime import datetime
 
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
@@ -20,11 +21,17 @@ class TenantShape(BaseModel):
     id: str = Field(description="Its UUID; paths and `?tenant=` take either.")
     name: str
     revision: int = Field(description="The revision of its declaration that is in force.")
+    created: datetime
 
     @classmethod
     def of(cls, tenant: Tenant) -> "TenantShape":
         """Show a tenant."""
-        return cls(id=tenant.id, name=tenant.key, revision=tenant.policy.revision)
+        return cls(
+            id=tenant.id,
+            name=tenant.key,
+            revision=tenant.policy.revision,
+            created=tenant.created,
+        )
 
 
 class NewTenant(BaseModel):
@@ -60,7 +67,7 @@ async def create_tenant(by: ByOperator, new: NewTenant, reason: Reason = "") -> 
         made = await make_tenant(by.services.tenant_store, new.name, now=by.services.now())
     with suppress(StorageUnavailable):  # it is made, and served once the database is back
         await by.services.tenants.serve_all()
-    return TenantShape(id=made.uuid, name=made.name, revision=0)
+    return TenantShape(id=made.uuid, name=made.name, revision=0, created=made.created)
 
 
 @router.get("/tenants/{name:path}", operation_id="tenants.get")

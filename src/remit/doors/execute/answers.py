@@ -9,10 +9,12 @@ INVALID_INPUT       400   the body, the arguments, or a name that fits several t
 AGENT_NOT_FOUND     400
 TRANSIENT_ERROR     400   the server failed in passing, and all attempts are used up
 UPSTREAM_…          400   the server failed; `details.outcome` says when nobody knows how it ended
+APPROVAL_REQUIRED   400   an approved query is none yet, or none any more
 LIMIT_REACHED       429   with `Retry-After`
 INTERNAL_ERROR      400   the server answered with an error, or the tool says that it failed
                     500   a fault of remit's own
-its own code        400   a tool of remit's says what it will not do (`_meta` of its result)
+its own code        400   a tool of remit's says what it will not do (`_meta` of its result);
+                          for those of the `data` server `data_codes.py` has the table
 """
 
 from collections.abc import Mapping
@@ -22,6 +24,7 @@ from typing import Final, cast
 
 import msgspec
 
+from remit.doors.execute import data_codes
 from remit.doors.head import Headers
 from remit.errors import (
     AuditUnavailable,
@@ -202,11 +205,26 @@ def _tool_error(parts: Mapping[str, bytes], request_id: str, *, is_ours: bool) -
     structured = parts.get("structuredContent", _NULL)
     if structured != _NULL:
         details["result"] = msgspec.Raw(structured)
+    if is_ours and isinstance(code, str) and code in data_codes.CODES:
+        return _data_failure(code, _text_of(parts.get("content", b"[]")) or "", details)
     return Failure(
         code=code if is_ours and isinstance(code, str) and code in CODES else INTERNAL,
         message=_text_of(parts.get("content", b"[]")) or "the tool failed and does not say why",
         details=details,
     )
+
+
+def _data_failure(code: str, text: str, details: dict[str, object]) -> Failure:
+    """Return what the `data` server says in JSON, with its own code among the details (S2.45)."""
+    try:
+        told = _held(value_of(text.encode()))
+    except Malformed:
+        told = _held(None)
+    shown = {**details, "code": code}
+    if told.get("details"):
+        shown["details"] = told["details"]
+    message = str(told.get("message") or text)
+    return Failure(code=data_codes.CODES[code], message=message, details=shown)
 
 
 class _Block(msgspec.Struct):

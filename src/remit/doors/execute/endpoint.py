@@ -20,7 +20,6 @@ from remit.calls.acting import Acting
 from remit.calls.current import begin
 from remit.calls.ids import new_id
 from remit.calls.pipeline import Calls
-from remit.calls.record import utc_now
 from remit.doors.asgi import JSON, ClientGone, Exchange, HttpRefusal
 from remit.doors.credentials import Authenticate, NotAdmitted, credential_of, principal_of
 from remit.doors.execute.answers import (
@@ -38,6 +37,7 @@ from remit.doors.mcp.disconnects import Disconnects
 from remit.doors.oauth import ProtectedResources
 from remit.doors.refusals import Refusals
 from remit.errors import AgentNotFound, BadCall, CallDenied, RemitError, StorageUnavailable
+from remit.identity.clock import utc_now
 from remit.model.calls import Call
 from remit.model.principals import Principal
 

@@ -47,7 +47,7 @@ class Approach(msgspec.Struct, frozen=True, kw_only=True):
         tenant: The UUID in the path, lower case, or None.
         scope: The server of the endpoint, or None on the endpoint of all servers.
         credential: What it shows for itself, or None.
-        is_json: Whether it says that its body is JSON.
+        unfit: Status and text of what refuses a message under this head, or None.
         is_modern: Whether it names a revision that is none of the handshake's.
         is_traced: Whether it carries a trace context.
         routing: What intermediaries are to see of a modern message.
@@ -59,7 +59,7 @@ class Approach(msgspec.Struct, frozen=True, kw_only=True):
     scope: str | None
     credential: str | None
     accepted: Accepted
-    is_json: bool
+    unfit: tuple[int, str] | None
     is_modern: bool
     is_traced: bool
     routing: Routing
@@ -76,13 +76,14 @@ def approach_of(head: Head) -> Approach:
     tenant, scope = _parts_of(head.path)
     version = head.text(MCP_PROTOCOL_VERSION_HEADER.encode())
     kind = head.headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
+    forms = accepted(head)
     found = ((name, head.text(name.encode())) for name in _ROUTING)
     return Approach(
         tenant=tenant,
         scope=scope,
         credential=credential_of(head),
-        accepted=accepted(head),
-        is_json=kind == JSON,
+        accepted=forms,
+        unfit=None if kind == JSON and (forms.json or forms.events) else _unfit(kind),
         is_modern=version is not None and version not in HANDSHAKE_PROTOCOL_VERSIONS,
         is_traced=TRACEPARENT.encode() in head.headers,
         routing=Routing.of(tuple((name, value) for name, value in found if value is not None)),
@@ -102,6 +103,12 @@ def accepted(head: Head) -> Accepted:
         part.partition(b";")[0].strip().lower() for line in lines for part in line.split(b",")
     }
     return Accepted(json=bool(ranges & _JSON_RANGES), events=bool(ranges & _EVENT_RANGES))
+
+
+def _unfit(kind: bytes) -> tuple[int, str]:
+    if kind != JSON:
+        return 415, "send the message as application/json"
+    return 406, "accept application/json, text/event-stream or both"
 
 
 def _doubled(head: Head) -> str:

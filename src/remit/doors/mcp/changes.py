@@ -11,9 +11,9 @@ import anyio
 
 from remit.calls.item_listing import Listed
 from remit.calls.listing import Listing
-from remit.calls.record import utc_now
 from remit.doors.mcp.subscriptions import Inbox
 from remit.errors import Refused, StorageUnavailable
+from remit.identity.clock import utc_now
 from remit.model.principals import Principal
 from remit.upstreams.catalogue import Catalogue
 from remit.upstreams.wire import json_bytes

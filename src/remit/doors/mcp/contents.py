@@ -6,6 +6,8 @@ Every request that reaches a server is a call of the one pipeline (R10, R29).
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
+from functools import lru_cache
+from typing import Final
 
 import anyio
 
@@ -28,6 +30,9 @@ _REFERENCES: Mapping[str, tuple[Kind, str]] = {
     "ref/prompt": (Kind.PROMPT, "name"),
     "ref/resource": (Kind.RESOURCE, "uri"),
 }
+LONGEST_REMEMBERED: Final = 256
+"""Bytes of a name that is remembered with what it reads as."""
+
 _COMPLETION = ("ref", "argument", "context")
 
 
@@ -121,7 +126,7 @@ class Contents:
         return listing
 
     async def _get_prompt(self, message: Message, caller: Caller, request_id: str) -> Reply:
-        name = text_of(message.param("name"))
+        name = text_of(message.named)
         if name is None:
             return _invalid("name must be a string")
         arguments = message.param("arguments") or b"{}"
@@ -131,7 +136,7 @@ class Contents:
         )
 
     async def _read_resource(self, message: Message, caller: Caller, request_id: str) -> Reply:
-        uri = text_of(message.param("uri"))
+        uri = text_of(message.named)
         if uri is None:
             return _invalid("uri must be a string")
         return await self._run(
@@ -193,6 +198,13 @@ def text_of(raw: bytes | None) -> str | None:
 
     No name holds one, and no database stores one.
     """
+    if raw is None:
+        return None
+    return _text_of(raw) if len(raw) <= LONGEST_REMEMBERED else _text_of.__wrapped__(raw)
+
+
+@lru_cache(1024)  # clients name the same few for ever
+def _text_of(raw: bytes) -> str | None:
     value = decoded(raw)
     if not isinstance(value, str):
         return None

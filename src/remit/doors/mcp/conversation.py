@@ -40,7 +40,7 @@ class Line(Protocol):
 
 
 class Wishes(msgspec.Struct, frozen=True, kw_only=True):
-    """What a request says about what its caller wants to hear.
+    """What a request says about what its caller wants to hear; mostly `NOTHING`.
 
     Attributes:
         progress_token: Raw, or empty.
@@ -50,29 +50,26 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
     progress_token: bytes = b""
     log_level: str = ""
 
-    def __bool__(self) -> bool:
-        """Whether it wants to hear anything."""
-        return bool(self.progress_token or self.log_level)
-
     @staticmethod
     def of(message: Message) -> "Wishes":
         """Read them; nearly every request wants nothing, and is to cost nothing."""
         if _PROGRESS not in message.meta and _LEVEL not in message.meta:
-            return _NO_WISHES
+            return NOTHING
         try:
             parts = members(message.meta)
         except Malformed:
-            return _NO_WISHES
+            return NOTHING
         token = parts.get("progressToken", b"")
         level = decoded(parts.get(LOG_LEVEL_META_KEY))
-        return Wishes(
+        found = Wishes(
             # A text or a number; whatever else there is would not come back as it was.
             progress_token=token if token[:1] not in (b"{", b"[", b"n", b"t", b"f") else b"",
             log_level=level if isinstance(level, str) and level in LEVELS else "",
         )
+        return NOTHING if found == NOTHING else found
 
 
-_NO_WISHES: Final = Wishes()
+NOTHING: Final = Wishes()
 
 
 class Telling:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager
 from types import TracebackType
 from typing import Any, Final, Protocol, Self
 
@@ -16,8 +16,9 @@ NOTICE_AFTER: Final = 0.1
 class Client(Protocol):
     """Whoever waits for an answer."""
 
-    def when_gone(self, tell: Callable[[], object] | None) -> bool:
-        """Have *tell* called once it has left, or nothing more; False: await `gone` instead."""
+    @property
+    def leaving(self) -> AbstractContextManager[object, bool] | None:
+        """What cancels its block once it has left; None where `gone` has to be awaited."""
         ...
 
     async def gone(self) -> None:
@@ -42,9 +43,9 @@ class Disconnects:
                 self._tasks = None
                 tasks.cancel_scope.cancel()
 
-    def watch(self, client: Client) -> "Watching":
-        """Cancel the block when the client has left."""
-        return Watching(self, client)
+    def watch(self, client: Client) -> AbstractContextManager[object, bool]:
+        """Cancel the block when the client has left; entered by the task that answers it."""
+        return client.leaving or Watching(self, client)
 
     def start(self, watch: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Begin to watch a call that takes its time."""
@@ -53,10 +54,9 @@ class Disconnects:
 
 
 class Watching:
-    """One call under watch; entered by the task that answers it.
+    """One call under watch whose connection does not tell of its end itself.
 
-    Where the connection tells of its end itself this costs nothing; elsewhere a timer as long as
-    the call is quick: no task and no cancel scope.
+    It costs a timer as long as the call is quick: no task and no cancel scope.
     """
 
     __slots__ = ("_client", "_left", "_owner", "_scope", "_task", "_timer")
@@ -72,8 +72,7 @@ class Watching:
     def __enter__(self) -> Self:
         """Begin."""
         self._task = asyncio.current_task()
-        if not self._client.when_gone(self._leave):
-            self._timer = asyncio.get_running_loop().call_later(NOTICE_AFTER, self._begin)
+        self._timer = asyncio.get_running_loop().call_later(NOTICE_AFTER, self._begin)
         return self
 
     def __exit__(
@@ -83,9 +82,7 @@ class Watching:
         trace: TracebackType | None,
     ) -> bool:
         """End; a cancellation of ours ends here, and so quietly."""
-        if self._timer is None:
-            self._client.when_gone(None)
-        else:
+        if self._timer is not None:
             self._timer.cancel()
         if self._scope is not None:
             self._scope.cancel()
@@ -97,10 +94,7 @@ class Watching:
         """Wait for the client to leave."""
         with anyio.CancelScope() as self._scope:
             await self._client.gone()
-            self._leave()
-
-    def _leave(self) -> None:
-        self._left = self._task is not None and self._task.cancel()
+            self._left = self._task is not None and self._task.cancel()
 
     def _begin(self) -> None:
         self._owner.start(self.run)

@@ -10,6 +10,7 @@ import msgspec
 from remit.model.protocol import (
     INVALID_PARAMS,
     INVALID_REQUEST,
+    NAME_BEARING_METHODS,
     PARSE_ERROR,
     PROTOCOL_VERSION_META_KEY,
 )
@@ -32,6 +33,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
         params: Each member raw as it came; of a repeated key only the last is there, and nothing
             else is ever forwarded.
         meta: Raw JSON of the parameter `_meta`; empty when it is absent or null.
+        named: Raw JSON of what is asked about: the name or URI that `Mcp-Name` repeats, or empty.
         is_response: Whether it answers a request of ours.
         tail: Of an answer, its raw member `"result":…` or `"error":…`.
     """
@@ -40,6 +42,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     method: str
     params: Mapping[str, bytes | msgspec.Raw]
     meta: bytes = b""
+    named: bytes = b""
     is_response: bool = False
     tail: bytes = b""
 
@@ -120,30 +123,34 @@ def read_message(body: bytes) -> Message | Fault:
         wire = _decoder.decode(body)
     except (msgspec.DecodeError, RecursionError):
         return _read_leniently(body)
-    return _checked(
-        jsonrpc=wire.jsonrpc,
-        raw_id=bytes(wire.id),
-        method=wire.method,
-        params=_NO_PARAMS if wire.params is None else wire.params,
-        tail=_tail_of(bytes(wire.result), bytes(wire.error)),
+    raw_id, method = bytes(wire.id), wire.method
+    if method is None:
+        return _checked(wire.jsonrpc, raw_id, _answered(raw_id, wire.result, wire.error))
+    return _checked(wire.jsonrpc, raw_id, asked(raw_id, method, wire.params or _NO_PARAMS))
+
+
+def _checked(jsonrpc: object, raw_id: bytes, message: Message | Fault) -> Message | Fault:
+    if raw_id and raw_id[:1] != b'"' and not _INTEGER.fullmatch(raw_id):
+        return _invalid("id must be a string or an integer", NULL)
+    return message if jsonrpc == "2.0" else _invalid('jsonrpc must be "2.0"', raw_id)
+
+
+def asked(raw_id: bytes, method: str, params: Mapping[str, bytes | msgspec.Raw]) -> Message:
+    """Return what asks *method*; without an id it is a notification."""
+    meta = bytes(params.get("_meta", b""))
+    return Message(
+        id=raw_id,
+        method=method,
+        params=params,
+        meta=b"" if meta == NULL else meta,
+        named=bytes(params.get(NAME_BEARING_METHODS.get(method, ""), b"")),
     )
 
 
-def _checked(
-    *,
-    jsonrpc: object,
-    raw_id: bytes,
-    method: object,
-    params: Mapping[str, bytes | msgspec.Raw],
-    tail: bytes,
+def _answered(
+    raw_id: bytes, result: bytes | msgspec.Raw, error: bytes | msgspec.Raw
 ) -> Message | Fault:
-    if raw_id and raw_id[:1] != b'"' and not _INTEGER.fullmatch(raw_id):
-        return _invalid("id must be a string or an integer", NULL)
-    if jsonrpc != "2.0":
-        return _invalid('jsonrpc must be "2.0"', raw_id)
-    if isinstance(method, str):
-        meta = bytes(params.get("_meta", b""))
-        return Message(id=raw_id, method=method, params=params, meta=b"" if meta == NULL else meta)
+    tail = _tail_of(bytes(result), bytes(error))
     if tail:
         return Message(id=raw_id, method="", params=_NO_PARAMS, is_response=True, tail=tail)
     return _invalid("method must be a string", raw_id)
@@ -171,13 +178,12 @@ def _read_leniently(body: bytes) -> Message | Fault:
             return Fault(
                 code=INVALID_PARAMS, message="params must be an object", id=_readable(raw_id)
             )
-    return _checked(
-        jsonrpc=decoded(found.get("jsonrpc")),
-        raw_id=raw_id,
-        method=decoded(found.get("method")),
-        params=params,
-        tail=_tail_of(found.get("result", b""), found.get("error", b"")),
-    )
+    method = decoded(found.get("method"))
+    if isinstance(method, str):
+        message: Message | Fault = asked(raw_id, method, params)
+    else:
+        message = _answered(raw_id, found.get("result", b""), found.get("error", b""))
+    return _checked(decoded(found.get("jsonrpc")), raw_id, message)
 
 
 def _not_an_object(body: bytes) -> Fault:

@@ -6,7 +6,7 @@ Era by header, as the protocol library does it: `MCP-Protocol-Version` present a
 of the handshake means 2026-07-28 or a refusal. A message with the modern envelope is modern too.
 """
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
@@ -87,7 +87,11 @@ class McpEndpoint:
     async def __call__(self, exchange: Exchange) -> None:
         """Answer one request."""
         try:
-            await self._serve(exchange)
+            eras, request = await self._admitted(exchange)
+            if exchange.head.method == "POST":
+                await _posted(eras, request, exchange.whole or await exchange.body())
+            else:
+                await _opened(eras, request)
         except HttpRefusal as refusal:
             await self._refuse(exchange, refusal)
         except ClientGone:
@@ -112,10 +116,16 @@ class McpEndpoint:
         self._refusals.note(refusal)
         await refuse(exchange, refusal, self._resources.headers(exchange, refusal))
 
-    async def _serve(self, exchange: Exchange) -> None:
+    async def _admitted(self, exchange: Exchange) -> tuple[Eras, Request]:
+        """Return the request with its sender, and the doors that are the sender's.
+
+        Raises:
+            HttpRefusal: What its head says refuses it.
+        """
         self._guard.check(exchange)
-        approach = exchange.head.made(approach_of)
-        principal = await principal_of(self._authenticate, approach.credential, exchange.path)
+        head = exchange.head
+        approach = head.made(approach_of)
+        principal = await principal_of(self._authenticate, approach.credential, head.path)
         eras = self._doors.get(principal.tenant)
         if eras is None:
             raise HttpRefusal(503, "try again later", [(b"retry-after", b"1")])
@@ -124,39 +134,35 @@ class McpEndpoint:
             raise NotAdmitted(
                 403, "the credential is for another tenant", error="insufficient_scope"
             )
-        request = Request(
+        if approach.unfit is not None and head.method == "POST":
+            raise HttpRefusal(*approach.unfit)
+        return eras, Request(
             exchange=exchange,
             approach=approach,
             authenticate=self._authenticate,
             principal=principal,
         )
-        method = exchange.head.method
-        if method == "POST":
-            await _post(eras, request)
-        elif method not in {"GET", "DELETE"}:
-            raise HttpRefusal(405, "not a method of MCP", [(b"allow", b"GET, POST, DELETE")])
-        elif approach.is_modern:
-            raise HttpRefusal(405, "this revision of MCP has POST only", [(b"allow", b"POST")])
-        elif method == "GET":
-            await eras.legacy.get(request)
-        else:
-            await eras.legacy.delete(request)
 
 
-async def _post(eras: Eras, request: Request) -> None:
-    exchange, approach = request.exchange, request.approach
-    if not approach.is_json:
-        raise HttpRefusal(415, "send the message as application/json")
-    if not (approach.accepted.json or approach.accepted.events):
-        raise HttpRefusal(406, "accept application/json, text/event-stream or both")
-    message = read_message(await exchange.body())
+def _opened(eras: Eras, request: Request) -> Awaitable[None]:
+    """Return what answers a request without a message."""
+    method = request.exchange.method
+    if method not in {"GET", "DELETE"}:
+        raise HttpRefusal(405, "not a method of MCP", [(b"allow", b"GET, POST, DELETE")])
+    if request.approach.is_modern:
+        raise HttpRefusal(405, "this revision of MCP has POST only", [(b"allow", b"POST")])
+    return eras.legacy.get(request) if method == "GET" else eras.legacy.delete(request)
+
+
+def _posted(eras: Eras, request: Request, body: bytes) -> Awaitable[None]:
+    """Return what answers the message in *body*."""
+    message, approach = read_message(body), request.approach
     if isinstance(message, Fault):
         answer = error_answer(message.id, message)
-        await exchange.respond(ERROR_CODE_HTTP_STATUS.get(answer.code, 400), answer.body)
-        return
+        status = ERROR_CODE_HTTP_STATUS.get(answer.code, 400)
+        return request.exchange.respond(status, answer.body)
     if approach.is_traced:
-        message = in_trace(message, exchange)
+        message = in_trace(message, request.exchange)
     if approach.is_modern or message.is_modern:
-        await eras.modern.post(request, message)
-    else:
-        await eras.legacy.post(request, message)
+        return eras.modern.post(request, message)
+    return eras.legacy.post(request, message)

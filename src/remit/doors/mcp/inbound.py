@@ -63,7 +63,12 @@ def modern_caller(
         scope: The server of the endpoint, or None.
         routing: The routing headers that are there, or None where the transport has none.
     """
-    verdict = _verdict(message, routing)
+    method, meta = message.method, message.meta
+    named = message.named
+    size, lines = (0, None) if routing is None else (routing.size, routing.lines)
+    # The few envelopes that a client sends are judged once each.
+    is_short = size + len(meta) + len(named) <= LONGEST_REMEMBERED
+    verdict = (_judge if is_short else _judge.__wrapped__)(method, meta, named, lines)
     if isinstance(verdict, Fault):
         return verdict
     return Caller(principal=principal, scope=scope, version=verdict, modern=True)
@@ -79,15 +84,6 @@ def unsupported_version(version: str) -> Fault | None:
         message="Unsupported protocol version",
         data=msgspec.json.encode(data),
     )
-
-
-def _verdict(message: Message, routing: Routing | None) -> str | Fault:
-    """Return version or fault; the few envelopes that a client sends are judged once each."""
-    meta = message.meta
-    named = message.param(NAME_BEARING_METHODS.get(message.method, "")) or b""
-    size = len(meta) + len(named) + (0 if routing is None else routing.size)
-    judge = _judge if size <= LONGEST_REMEMBERED else _judge.__wrapped__
-    return judge(message.method, meta, named, None if routing is None else routing.lines)
 
 
 @lru_cache(1024)

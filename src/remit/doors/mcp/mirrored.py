@@ -38,11 +38,13 @@ class MirroredArguments:
 
     def fault(self, message: Message, caller: Caller, exchange: Exchange) -> Fault | None:
         """Return what is wrong with the headers of a `tools/call`, or None."""
-        annotated = (
-            self._annotated(caller.principal, caller.scope) if self._is_any_annotated() else None
-        )
-        if not annotated:
+        catalogue = self._catalogues.catalogue
+        if catalogue is not self._looked_at:
+            self._looked_at = catalogue
+            self._is_any = any(_TELLTALE in t.input_schema for t in catalogue.tools.values())
+        if not self._is_any:  # few tools ask for such headers
             return None
+        annotated = self._annotated(caller.principal, caller.scope)
         name = decoded(message.param("name"))
         arguments = decoded(message.param("arguments") or b"{}")
         if not isinstance(name, str) or not isinstance(arguments, dict):
@@ -57,14 +59,6 @@ class MirroredArguments:
         }
         how = find_disagreement(annotated[tool], cast("dict[str, Any]", arguments), headers)
         return None if how is None else Fault(code=HEADER_MISMATCH, message=how)
-
-    def _is_any_annotated(self) -> bool:
-        """Whether any tool on offer asks for such headers; few do."""
-        catalogue = self._catalogues.catalogue
-        if catalogue is not self._looked_at:
-            self._looked_at = catalogue
-            self._is_any = any(_TELLTALE in t.input_schema for t in catalogue.tools.values())
-        return self._is_any
 
     def _annotated(self, principal: Principal, scope: str | None) -> Schemas:
         view = self._listing.visible(principal, scope)

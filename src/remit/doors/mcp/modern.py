@@ -5,13 +5,13 @@ import msgspec
 from remit.doors.asgi import HttpRefusal
 from remit.doors.mcp.answers import Answer, Stream, error_answer
 from remit.doors.mcp.caller import Caller
-from remit.doors.mcp.conversation import Telling, Wishes
+from remit.doors.mcp.conversation import NOTHING, Telling, Wishes
 from remit.doors.mcp.disconnects import Disconnects
 from remit.doors.mcp.envelope import NULL, Fault, Message
 from remit.doors.mcp.inbound import modern_caller, unsupported_version
 from remit.doors.mcp.mirrored import MirroredArguments
 from remit.doors.mcp.protocol import McpDoor
-from remit.doors.mcp.requests import Request
+from remit.doors.mcp.requests import OK, Request
 from remit.doors.mcp.sse import Speech, respond_stream
 from remit.model.protocol import (
     ERROR_CODE_HTTP_STATUS,
@@ -44,11 +44,12 @@ class ModernEra:
         if isinstance(caller, Fault):
             await self._refuse(request, message, caller)
             return
-        if message.method == "subscriptions/listen" and not request.accepted.events:
+        takes_events, method = request.approach.accepted.events, message.method
+        if method == "subscriptions/listen" and not takes_events:
             raise HttpRefusal(406, "a stream is sent as text/event-stream; accept it")
-        if message.method in INPUT_REQUIRED_METHODS and request.accepted.events:
+        if takes_events and method in INPUT_REQUIRED_METHODS:
             wishes = Wishes.of(message)
-            if wishes:
+            if wishes is not NOTHING:
                 await self._answer_aloud(request, message, caller, wishes)
                 return
         answer: Answer | Stream | None = None
@@ -57,7 +58,7 @@ class ModernEra:
         if isinstance(answer, Stream):
             await respond_stream(request.exchange, answer, request.again)
         elif answer is not None:
-            await request.respond(answer, status=ERROR_CODE_HTTP_STATUS.get(answer.code, 200))
+            await request.respond(answer, status=_status_of(answer.code) if answer.code else OK)
 
     async def _answer_aloud(
         self, request: Request, message: Message, caller: Caller, wishes: Wishes
@@ -71,7 +72,7 @@ class ModernEra:
                 message, msgspec.structs.replace(caller, conversation=telling)
             )
         if isinstance(answer, Answer) and not await speech.finish(answer.whole):
-            await request.respond(answer, status=ERROR_CODE_HTTP_STATUS.get(answer.code, 200))
+            await request.respond(answer, status=_status_of(answer.code))
 
     def _caller(self, request: Request, message: Message) -> Caller | Fault:
         approach = request.approach
@@ -99,7 +100,11 @@ class ModernEra:
 
     async def _refuse(self, request: Request, message: Message, fault: Fault) -> None:
         answer = error_answer(message.id or NULL, fault)
-        await request.respond(answer, status=ERROR_CODE_HTTP_STATUS.get(fault.code, 200))
+        await request.respond(answer, status=_status_of(fault.code))
+
+
+def _status_of(code: int) -> int:
+    return ERROR_CODE_HTTP_STATUS.get(code, OK)
 
 
 def _no_response() -> Fault:

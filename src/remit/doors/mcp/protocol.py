@@ -14,7 +14,6 @@ from remit.calls.current import begin
 from remit.calls.ids import new_id
 from remit.calls.listing import Listing
 from remit.calls.pipeline import Calls
-from remit.calls.record import utc_now
 from remit.doors.mcp.acting import member_of
 from remit.doors.mcp.answers import Answer, Stream, error_answer, result_answer
 from remit.doors.mcp.caller import Caller, Method, Reply, extras_of
@@ -34,6 +33,7 @@ from remit.doors.mcp.problems import Problems, internal_error
 from remit.doors.mcp.results import fitted
 from remit.doors.mcp.subscriptions import Subscriptions, UpdateSource
 from remit.errors import BadCall, RemitError
+from remit.identity.clock import utc_now
 from remit.model.calls import Call
 from remit.model.conversation import LEVELS
 from remit.model.principals import Principal
@@ -126,7 +126,7 @@ class McpDoor:
         return error_answer(message.id, reply) if isinstance(reply, Fault) else reply
 
     async def _call_tool(self, message: Message, caller: Caller, request_id: str) -> Reply:
-        name = text_of(message.param("name"))
+        name = text_of(message.named)
         if name is None:
             return Fault(code=INVALID_PARAMS, message="Invalid params: name must be a string")
         try:

@@ -1,5 +1,6 @@
 """An MCP request over HTTP: who sent it, where, and in which form it wants its answer."""
 
+from collections.abc import Awaitable
 from typing import Final
 
 import msgspec
@@ -52,12 +53,13 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         """
         return await admitted(self.authenticate, self.approach.credential, self.exchange.path)
 
-    async def respond(self, answer: Answer, *, status: int = OK, headers: Headers = ()) -> None:
+    def respond(
+        self, answer: Answer, *, status: int = OK, headers: Headers = ()
+    ) -> Awaitable[None]:
         """Send one whole message, as an event only to a client that takes nothing else."""
         if status == OK and not self.approach.accepted.json:
-            await respond_once(self.exchange, answer.whole, headers)
-        else:
-            await self.exchange.respond(status, answer.body, rest=answer.rest, headers=headers)
+            return respond_once(self.exchange, answer.whole, headers)
+        return self.exchange.respond(status, answer.body, rest=answer.rest, headers=headers)
 
     async def accept(self) -> None:
         """Answer a message that needs none."""

@@ -11,7 +11,7 @@ from anyio.abc import ByteReceiveStream, ByteSendStream, ObjectSendStream, TaskG
 from remit.doors.mcp.answers import Stream, error_answer, on_one_line
 from remit.doors.mcp.caller import Caller
 from remit.doors.mcp.changes import Notice
-from remit.doors.mcp.conversation import Telling, Turns, Wishes
+from remit.doors.mcp.conversation import NOTHING, Telling, Turns, Wishes
 from remit.doors.mcp.envelope import NULL, Fault, Message, decoded, read_message
 from remit.doors.mcp.inbound import modern_caller
 from remit.doors.mcp.inflight import InFlight
@@ -154,7 +154,7 @@ class _Conversation:
             return None
         wishes = Wishes.of(message)
         if caller.modern:
-            return Telling(line, wishes, is_modern=True) if wishes else None
+            return None if wishes is NOTHING else Telling(line, wishes, is_modern=True)
         return Telling(
             line,
             wishes,

@@ -1,0 +1,1 @@
+"""Alerts: rules over what callers do with data."""

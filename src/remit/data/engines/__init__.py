@@ -1,0 +1,1 @@
+"""The databases that the tools work on, behind one port."""

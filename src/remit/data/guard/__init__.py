@@ -1,0 +1,1 @@
+"""The first wall around a database: what a statement is, and whether it may run."""

@@ -1,0 +1,1 @@
+"""What the data means: entities, columns, relationships, words, facts, questions."""

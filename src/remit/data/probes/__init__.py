@@ -1,0 +1,1 @@
+"""What the data itself looks like: probes of columns and relationships, and samples of rows."""

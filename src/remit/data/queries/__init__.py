@@ -1,0 +1,1 @@
+"""Approved queries: suggesting, deciding, running."""

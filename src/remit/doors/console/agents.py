@@ -1,0 +1,168 @@
+"""Page: the supervised workers: what each is, what it is at, what it may call and has decided."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from starlette.responses import Response
+
+from remit.client import agents, audit, authority, crew, roles
+from remit.client.agents import Agent
+from remit.doors.console.forms import status_of
+from remit.doors.console.page import ADMINISTRATORS, READERS, Action, Page
+from remit.doors.console.rendering import as_part
+from remit.doors.console.visitor import Visitor
+from remit.errors import ProblemDetails
+from remit.model.principals import AgentType
+
+STATES: Final[Mapping[str, str]] = {
+    "IDLE": "plain",
+    "BUSY": "good",
+    "WAITING": "warn",
+    "FAILED": "bad",
+}
+"""What an agent is at to the tone of its badge."""
+
+NEW: Final = "/agents/-new"
+"""Where an agent is registered; no agent's id begins with `-`."""
+
+_PATH: Final = "/agents"
+_MOST: Final = 100
+_MOST_TOOLS: Final = 200
+_MOST_DECISIONS: Final = 50
+_PRECONDITION_FAILED: Final = 412
+_FIELDS: Final = ("id", "type", "role", "epic", "reason")
+
+
+async def show(visitor: Visitor) -> Response:
+    """Show every agent and what it is at, by id."""
+    cursor = visitor.asked("cursor")
+    page = await visitor.ask(agents.list_all(limit=_MOST, cursor=cursor or None))
+    members = await visitor.ask_all(crew.list_all())
+    return visitor.render(
+        "agents.html",
+        page=page,
+        cursor=cursor,
+        members={member.id: member for member in members},
+        states=STATES,
+        at=at,
+    )
+
+
+async def show_one(visitor: Visitor) -> Response:
+    """Show one agent."""
+    return await _shown(visitor)
+
+
+async def show_new(visitor: Visitor) -> Response:
+    """Show the form of an agent that is not registered yet."""
+    return await _form(visitor, dict.fromkeys(_FIELDS, "") | {"type": AgentType.WORKER.value})
+
+
+async def create(visitor: Visitor) -> Response:
+    """Register an agent, or show the form again with what was entered."""
+    given = {name: visitor.sent(name) for name in _FIELDS}
+    operation = agents.create(
+        given["id"],
+        type=given["type"],
+        role=given["role"] or None,
+        epic=given["epic"] or None,
+        reason=given["reason"],
+    )
+    try:
+        agent = await visitor.ask(operation)
+    except ProblemDetails as problem:
+        return await _form(visitor, given, problem)
+    return visitor.go(at(agent.id), said=f"{agent.id} is registered. Make a key for it next.")
+
+
+async def change(visitor: Visitor) -> Response:
+    """Change an agent, unless somebody else did since the page was loaded."""
+    agent_id = visitor.path["id"]
+    patch = {
+        "type": visitor.sent("type"),
+        "role": visitor.sent("role") or None,
+        "epic": visitor.sent("epic") or None,
+    }
+    operation = agents.change(
+        agent_id, patch, if_match=visitor.sent("etag"), reason=visitor.sent("reason")
+    )
+    try:
+        await visitor.ask(operation)
+    except ProblemDetails as problem:
+        return await _shown(visitor, problem)
+    return visitor.go(at(agent_id), said=f"{agent_id} is changed: its keys follow.")
+
+
+async def _shown(visitor: Visitor, problem: ProblemDetails | None = None) -> Response:
+    """Return the page of an agent; after a refusal with what was entered, to be sent again."""
+    agent_id = visitor.path["id"]
+    tagged = await visitor.ask_tagged(agents.get(agent_id))
+    agent, cursor = tagged.value, visitor.asked("cursor")
+    subject = f"agent:{agent_id}"
+    tools = authority.tools(subject, limit=_MOST_TOOLS, cursor=cursor or None)
+    decisions = audit.decisions(agent_id, limit=_MOST_DECISIONS)
+    return visitor.render(
+        "agent.html",
+        status=status_of(problem),
+        here=visitor.url(at(agent_id)),
+        agent=agent,
+        etag=tagged.etag,
+        given=_given(visitor, agent, problem),
+        is_outdated=problem is not None and problem.status == _PRECONDITION_FAILED,
+        member=await visitor.ask(crew.get(agent_id)),
+        tools=await visitor.ask(tools),
+        decisions=(await visitor.ask(decisions)).items,
+        cursor=cursor,
+        problem=problem,
+        states=STATES,
+        at=at,
+        **await _choices(visitor),
+    )
+
+
+def _given(visitor: Visitor, agent: Agent, problem: ProblemDetails | None) -> Mapping[str, str]:
+    if problem is not None:
+        return {name: visitor.sent(name) for name in _FIELDS}
+    return {"type": agent.type, "role": agent.role or "", "epic": agent.epic or "", "reason": ""}
+
+
+async def _form(
+    visitor: Visitor, given: Mapping[str, str], problem: ProblemDetails | None = None
+) -> Response:
+    return visitor.render(
+        "agent_form.html",
+        status=status_of(problem),
+        here=visitor.url(_PATH),
+        given=given,
+        problem=problem,
+        **await _choices(visitor),
+    )
+
+
+async def _choices(visitor: Visitor) -> Mapping[str, list[str]]:
+    declared = await visitor.ask_all(roles.list_all())
+    return {
+        "types": [each.value for each in AgentType],
+        "roles": [role.name for role in declared],
+    }
+
+
+def at(agent_id: str) -> str:
+    """Return where the page of an agent is."""
+    return f"{_PATH}/{as_part(agent_id)}"
+
+
+PAGE: Final = Page(
+    key="agents",
+    path=_PATH,
+    title="Agents",
+    group="People",
+    show=show,
+    who=READERS,
+    actions=(
+        Action(path=NEW, run=show_new, who=ADMINISTRATORS, method="GET"),
+        Action(path=NEW, run=create, who=ADMINISTRATORS),
+        Action(path=f"{_PATH}/{{id}}", run=show_one, who=READERS, method="GET"),
+        Action(path=f"{_PATH}/{{id}}/change", run=change, who=ADMINISTRATORS),
+    ),
+)

@@ -1,0 +1,154 @@
+"""Page: the mail of the tenant's human, who is whoever administers it (R25)."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from starlette.responses import Response
+
+from remit.client import crew, inbox
+from remit.client.crew import Member
+from remit.client.inbox import Mail
+from remit.doors.console.agents import STATES
+from remit.doors.console.forms import status_of
+from remit.doors.console.page import ADMINISTRATORS, READERS, Action, Page
+from remit.doors.console.rendering import as_part, as_visible
+from remit.doors.console.visitor import Visitor
+from remit.errors import ProblemDetails
+
+GATEWAY: Final = "remit"
+"""Sender of what nobody wrote."""
+
+CRITICAL: Final = "⚠️ CRITICAL: "
+"""How the subject of a mail begins without whose tool nobody can go on (S3.26)."""
+
+_PATH: Final = "/inbox"
+_SHOWN: Final = 100
+_MOST: Final = 1000
+_CONFLICT: Final = 409
+_NOT_FOUND: Final = 404
+
+
+async def show(visitor: Visitor) -> Response:
+    """Show the mail, what is not read first, each newest first."""
+    limit = _MOST if visitor.asked("all") else _SHOWN
+    unread = (await visitor.ask(inbox.list_newest(limit=limit))).items
+    both = (await visitor.ask(inbox.list_newest(every=True, limit=limit))).items
+    members = await visitor.ask_all(crew.list_all())
+    return visitor.render(
+        "inbox.html",
+        unread=unread,
+        read=[mail for mail in both if mail.read is not None],
+        is_cut=limit < _MOST and len(both) == limit,
+        members={member.id: member for member in members},
+        states=STATES,
+        at=at,
+        is_critical=is_critical,
+        subject_of=subject_of,
+        gateway=GATEWAY,
+    )
+
+
+async def show_one(visitor: Visitor) -> Response:
+    """Show a mail and what was answered; that alone does not mark it as read."""
+    return await _shown(visitor, await _thread(visitor))
+
+
+async def mark_as_read(visitor: Visitor) -> Response:
+    """Mark a mail as read."""
+    mail = await visitor.ask(inbox.read(visitor.path["id"]))
+    return visitor.go(_PATH, said=f"Marked as read: {subject_of(mail)}")
+
+
+async def reply(visitor: Visitor) -> Response:
+    """Answer the agent, unless somebody else did since the page was loaded."""
+    mail_id, body = visitor.path["id"], visitor.sent("body")
+    thread = await _thread(visitor)
+    try:
+        _check_same_thread(thread, visitor.sent("newest"))
+        answer = await visitor.ask(inbox.reply(mail_id, body))
+    except ProblemDetails as problem:
+        return await _shown(visitor, thread, problem)
+    said = f"Your answer is sent: {answer.to_agent} finds it in its mail."
+    return visitor.go(at(mail_id), said=said)
+
+
+async def _thread(visitor: Visitor) -> Sequence[Mail]:
+    return (await visitor.ask(inbox.thread(visitor.path["id"]))).items
+
+
+async def _shown(
+    visitor: Visitor, thread: Sequence[Mail], problem: ProblemDetails | None = None
+) -> Response:
+    (mail,) = (each for each in thread if each.id == visitor.path["id"])
+    return visitor.render(
+        "mail.html",
+        status=status_of(problem),
+        here=visitor.url(_PATH),
+        mail=mail,
+        thread=thread,
+        member=await _waiting(visitor, mail),
+        body=visitor.sent("body"),
+        problem=problem,
+        states=STATES,
+        at=at,
+        is_critical=is_critical,
+        subject_of=subject_of,
+        gateway=GATEWAY,
+    )
+
+
+async def _waiting(visitor: Visitor, mail: Mail) -> Member | None:
+    """Return the agent that an answer goes to, and what it is at; None where there is none."""
+    if mail.from_agent is None:
+        return None
+    try:
+        return await visitor.ask(crew.get(mail.from_agent))
+    except ProblemDetails as problem:
+        if problem.status == _NOT_FOUND:
+            return None
+        raise
+
+
+def _check_same_thread(thread: Sequence[Mail], newest: str) -> None:
+    """Refuse an answer to less than was said.
+
+    Raises:
+        ProblemDetails: There is mail that whoever answers has not seen.
+    """
+    if thread[-1].id != newest:
+        raise ProblemDetails(
+            "nothing was sent: read what is new below, then send yours again if it still fits",
+            status=_CONFLICT,
+            code="",
+            title="There is newer mail since this page was loaded",
+        )
+
+
+def is_critical(mail: Mail) -> bool:
+    """Whether nobody can go on without what failed."""
+    return mail.sender == GATEWAY and mail.subject.startswith(CRITICAL)
+
+
+def subject_of(mail: Mail) -> str:
+    """Return what a mail is about, its mark taken off, as it can be shown."""
+    return as_visible(mail.subject.removeprefix(CRITICAL) if is_critical(mail) else mail.subject)
+
+
+def at(mail_id: str) -> str:
+    """Return where the page of a mail is."""
+    return f"{_PATH}/{as_part(mail_id)}"
+
+
+PAGE: Final = Page(
+    key="inbox",
+    path=_PATH,
+    title="Inbox",
+    group="People",
+    show=show,
+    who=READERS,
+    actions=(
+        Action(path=f"{_PATH}/{{id}}", run=show_one, who=READERS, method="GET"),
+        Action(path=f"{_PATH}/{{id}}/read", run=mark_as_read, who=ADMINISTRATORS),
+        Action(path=f"{_PATH}/{{id}}/reply", run=reply, who=ADMINISTRATORS),
+    ),
+)

@@ -1,0 +1,60 @@
+"""Every page in a real browser: no fault, no violation, nothing that is too wide (must-show 3)."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page as Tab
+from playwright.sync_api import ViewportSize
+from starlette.routing import compile_path
+from tests.console.browsing import Theme, Windows, axe_violations, overflow
+from tests.console.office import Office
+from tests.console.reading import Reading
+from tests.console.visits import CONSOLE
+
+from remit.doors.console.page import Page
+from remit.doors.console.pages import PAGES
+
+LARGEST = ViewportSize(width=3840, height=2160)
+
+LOOKS: tuple[tuple[Theme, int], ...] = (("light", 1280), ("dark", 360))
+"""Both colours, and both widths: that of a desk and that of a telephone."""
+
+
+@pytest.mark.parametrize(("theme", "width"), LOOKS)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.key)
+def test_a_page_can_be_read_by_everybody(
+    office: Office, new_page: Windows, page: Page, theme: Theme, width: int
+) -> None:
+    tab = new_page("administrator", page.path, theme=theme, width=width)
+    look_at(tab)
+    for path in details(office.visit("administrator").page(page.path), page):
+        tab.goto(path)
+        look_at(tab)
+
+
+@pytest.mark.parametrize(("theme", "width"), LOOKS)
+def test_the_sign_in_can_be_read_by_everybody(new_page: Windows, theme: Theme, width: int) -> None:
+    tab = new_page(None, "/sign-in", theme=theme, width=width)
+    look_at(tab)
+
+
+def look_at(tab: Tab) -> None:
+    assert axe_violations(tab) == [], tab.url
+    assert overflow(tab) == [], tab.url
+    size = tab.viewport_size
+    assert size is not None
+    tab.set_viewport_size(LARGEST)
+    assert overflow(tab) == [], f"{tab.url} on a large screen"
+    tab.set_viewport_size(size)
+
+
+def details(text: str, page: Page) -> Iterator[str]:
+    """Give one link to each kind of page that belongs to *page*, such as that of one server."""
+    fixed = {f"{CONSOLE}{a.path}" for a in page.actions if "{" not in a.path}
+    links = [link.partition("?")[0] for link in Reading(text).links]
+    for action in page.actions:
+        pattern: re.Pattern[str] = compile_path(f"{CONSOLE}{action.path}")[0]
+        if action.method == "GET" and "{" in action.path:
+            fits = [link for link in links if link not in fixed and pattern.match(link)]
+            yield from fits[:1]
