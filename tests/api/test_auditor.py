@@ -21,6 +21,7 @@ from remit.doors.api.access import (
 )
 from remit.identity.development import KEY_FILE
 from remit.identity.development_tokens import sign_token
+from remit.testing.loopback import TRUSTS_NOBODY
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -151,5 +152,8 @@ def test_one_of_the_first_tenant_reads_every_tenant_and_another_its_own(api: Api
 def test_it_sees_the_state_of_servers_and_the_metrics(api: Api) -> None:
     key = {"Authorization": f"Bearer {api.credentials['auditor']}"}
 
-    assert "servers" in httpx2.get(f"{api.base}/readyz", headers=key).json()
-    assert "remit_build_info" in httpx2.get(f"{api.base}/metrics", headers=key).text
+    assert "servers" in httpx2.get(f"{api.base}/readyz", headers=key, verify=TRUSTS_NOBODY).json()
+    assert (
+        "remit_build_info"
+        in httpx2.get(f"{api.base}/metrics", headers=key, verify=TRUSTS_NOBODY).text
+    )

@@ -8,6 +8,7 @@ import httpx2
 from tests.api.worlds import ROLE, Api
 
 from remit.model.events import ADMINISTRATION
+from remit.testing.loopback import TRUSTS_NOBODY
 
 ADMIN = "key:admin"
 
@@ -157,7 +158,10 @@ def test_a_key_may_name_the_agents_that_it_acts_for(api: Api) -> None:
     assert made["act_for"] == rotated["act_for"] == ["w1"]
     assert api.get("/keys/acting")["act_for"] == ["w1"]
     me = httpx2.get(
-        f"{api.base}/api/v1/me", headers={"X-API-Key": rotated["key"]}, timeout=30
+        f"{api.base}/api/v1/me",
+        headers={"X-API-Key": rotated["key"]},
+        timeout=30,
+        verify=TRUSTS_NOBODY,
     ).json()
     assert (me["subject"], me["act_for"]) == ("key:acting", ["w1"])
     assert (refused.status_code, "there is no agent 'w9'" in refused.text) == (404, True)
@@ -234,4 +238,6 @@ def test_an_administrator_asks_for_others(api: Api) -> None:
 
 
 def as_key(api: Api, text: str) -> int:
-    return httpx2.get(f"{api.base}/api/v1/me", headers={"X-API-Key": text}, timeout=30).status_code
+    return httpx2.get(
+        f"{api.base}/api/v1/me", headers={"X-API-Key": text}, timeout=30, verify=TRUSTS_NOBODY
+    ).status_code

@@ -11,6 +11,7 @@ from tests.api.operations import PROJECT
 from tests.api.worlds import Api
 
 from remit.policy.toolsets import LOADOUTS
+from remit.testing.loopback import TRUSTS_NOBODY
 
 CONFIG = f"{PROJECT}/config"
 KEY = f"{PROJECT}/agent-key"
@@ -253,4 +254,6 @@ def test_a_disabled_user_is_refused_at_every_door_at_once_and_let_in_again(api: 
 def _posted(api: Api, url: str) -> int:
     headers = {"Authorization": f"Bearer {api.credentials['user']}"}
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
-    return httpx2.post(url, json=body, headers=headers, timeout=30).status_code
+    return httpx2.post(
+        url, json=body, headers=headers, timeout=30, verify=TRUSTS_NOBODY
+    ).status_code

@@ -17,6 +17,7 @@ from tests.api.worlds import CALLERS, Api
 from remit.doors.api.application import build_routes
 from remit.doors.api.envelope import PROJECTS
 from remit.doors.api.openapi import PREFIX, RULE
+from remit.testing.loopback import TRUSTS_NOBODY
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -104,7 +105,7 @@ def test_the_document_is_public_and_says_what_it_should(api: Api) -> None:
     reply = api.send("GET", "", by="nobody")
     assert reply.status_code == 401
 
-    served = httpx2.get(f"{api.base}/api/openapi.json").json()
+    served = httpx2.get(f"{api.base}/api/openapi.json", verify=TRUSTS_NOBODY).json()
 
     assert served["openapi"].startswith("3.1")
     assert served == DOCUMENT

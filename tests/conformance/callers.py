@@ -13,6 +13,7 @@ from mcp.client.context import ClientRequestContext
 from mcp.client.streamable_http import streamable_http_client
 
 from remit.testing.gateway import LEGACY, MODERN, Running
+from remit.testing.loopback import TRUSTS_NOBODY
 
 ERAS = ["legacy", MODERN]
 
@@ -51,7 +52,7 @@ async def client_of(
 ) -> AsyncGenerator[Client]:
     headers = {"X-API-Key": gateway.key(role)}
     async with (
-        httpx2.AsyncClient(headers=headers, timeout=30) as http,
+        httpx2.AsyncClient(headers=headers, timeout=30, verify=TRUSTS_NOBODY) as http,
         Client(
             streamable_http_client(f"{gateway.url}/{server}", http_client=http),
             mode=mode,

@@ -12,6 +12,7 @@ import pytest
 
 from remit.testing.conformance.behind import open_fixture
 from remit.testing.gateway import Running, start_gateway
+from remit.testing.loopback import TRUSTS_NOBODY
 
 
 def document(servers: Mapping[str, Mapping[str, Any]]) -> str:
@@ -45,5 +46,5 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Generator[Running]:
 
 @pytest.fixture
 async def http() -> AsyncGenerator[httpx2.AsyncClient]:
-    async with httpx2.AsyncClient(timeout=30) as client:
+    async with httpx2.AsyncClient(timeout=30, verify=TRUSTS_NOBODY) as client:
         yield client

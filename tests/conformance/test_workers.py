@@ -12,6 +12,7 @@ from tests.conformance.conftest import document
 
 from remit.testing.conformance.behind import open_fixture
 from remit.testing.gateway import START, Running, start_gateway
+from remit.testing.loopback import TRUSTS_NOBODY
 
 CALLS = 10
 """With two workers, that all of these and their answers meet by chance is one in a thousand."""
@@ -40,7 +41,7 @@ def workers(tmp_path_factory: pytest.TempPathFactory) -> Generator[Running]:
 
 async def fresh(hand: Hand, message: dict[str, Any]) -> None:
     """Say something on a connection of its own."""
-    async with httpx2.AsyncClient(timeout=30) as http:
+    async with httpx2.AsyncClient(timeout=30, verify=TRUSTS_NOBODY) as http:
         again = Hand(http=http, url=hand.url, key=hand.key, session=hand.session)
         assert await again.say(message) == 202
 
@@ -59,7 +60,7 @@ async def begun(workers: Running, http: httpx2.AsyncClient) -> Hand:
 async def test_what_comes_to_another_worker_is_passed_on(workers: Running, ending: str) -> None:
     with anyio.fail_after(60):
         for _ in range(CALLS):
-            async with httpx2.AsyncClient(timeout=30) as http:
+            async with httpx2.AsyncClient(timeout=30, verify=TRUSTS_NOBODY) as http:
                 hand = await begun(workers, http)
                 async with hand.called("test_elicitation", {"message": "Who?"}) as events:
                     question = await events.next()
@@ -76,11 +77,11 @@ async def test_what_comes_to_another_worker_is_passed_on(workers: Running, endin
 
 
 async def test_a_level_counts_whichever_worker_took_it(workers: Running) -> None:
-    async with httpx2.AsyncClient(timeout=30) as http:
+    async with httpx2.AsyncClient(timeout=30, verify=TRUSTS_NOBODY) as http:
         hand = await begun(workers, http)
         assert "result" in (await hand.post("logging/setLevel", {"level": "error"}, 2)).json()
     for _ in range(CALLS):  # each on a connection of its own
-        async with httpx2.AsyncClient(timeout=30) as http:
+        async with httpx2.AsyncClient(timeout=30, verify=TRUSTS_NOBODY) as http:
             again = Hand(http=http, url=hand.url, key=hand.key, session=hand.session)
             reply = await again.post("tools/call", {"name": "test_tool_with_logging"}, 3)
             assert "Tool processing data" not in reply.text
@@ -89,7 +90,10 @@ async def test_a_level_counts_whichever_worker_took_it(workers: Running) -> None
 
 async def test_a_session_is_over_for_every_worker_and_its_stream_ends(workers: Running) -> None:
     for _ in range(CALLS):
-        async with httpx2.AsyncClient(timeout=30) as http, httpx2.AsyncClient() as other:
+        async with (
+            httpx2.AsyncClient(timeout=30, verify=TRUSTS_NOBODY) as http,
+            httpx2.AsyncClient(verify=TRUSTS_NOBODY) as other,
+        ):
             hand = await begun(workers, http)
             with anyio.fail_after(30):
                 async with http.stream("GET", hand.url, headers=hand.headers()) as stream:
@@ -97,6 +101,6 @@ async def test_a_session_is_over_for_every_worker_and_its_stream_ends(workers: R
                     async for _ in stream.aiter_lines():
                         """It ends by itself."""
         assert ended.status_code == 200
-        async with httpx2.AsyncClient(timeout=30) as http:
+        async with httpx2.AsyncClient(timeout=30, verify=TRUSTS_NOBODY) as http:
             again = Hand(http=http, url=hand.url, key=hand.key, session=hand.session)
             assert (await again.post("tools/list", {}, 2)).status_code == 404

@@ -19,6 +19,7 @@ from remit.errors import StorageUnavailable
 from remit.model.principals import DEFAULT_TENANT
 from remit.settings import Settings
 from remit.storage.console_sessions import ConsoleSessions
+from remit.testing.loopback import TRUSTS_NOBODY
 
 PLACE = "/var/lib/secret/place"
 
@@ -82,7 +83,7 @@ def test_what_is_no_form_is_told_with_a_page(
 ) -> None:
     path = "/console/theme"
     known = visit.http.post(path, content=b"{}", headers={"Content-Type": "application/json"})
-    stranger = httpx2.post(gateway[0] + path, json={})
+    stranger = httpx2.post(gateway[0] + path, json={}, verify=TRUSTS_NOBODY)
 
     assert known.status_code == 415
     assert "This form cannot be read" in known.text
@@ -106,7 +107,7 @@ def test_whoever_leaves_in_the_middle_of_a_form_leaves_no_traceback(
         stranger.shutdown(socket.SHUT_WR)
         assert stranger.recv(4096) == b""
 
-    assert httpx2.get(f"{gateway[0]}/console/sign-in").status_code == 200
+    assert httpx2.get(f"{gateway[0]}/console/sign-in", verify=TRUSTS_NOBODY).status_code == 200
     assert "Traceback" not in capfd.readouterr().err
 
 

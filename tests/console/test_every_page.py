@@ -12,6 +12,7 @@ from tests.console.visits import CONSOLE, SIGN_IN, Visit
 
 from remit.doors.console.page import Action, Page, Role
 from remit.doors.console.pages import PAGES
+from remit.testing.loopback import TRUSTS_NOBODY
 
 ROLES: Mapping[str, frozenset[Role]] = {
     "administrator": frozenset({Role.ADMINISTRATOR, Role.ANYBODY}),
@@ -120,7 +121,7 @@ def test_an_auditor_changes_nothing(office: Office) -> None:
 
 def test_a_stranger_is_led_to_the_sign_in_from_everywhere(office: Office) -> None:
     paths = [page.path for page in PAGES] + [action.path for _, action in actions("GET")]
-    with httpx2.Client(base_url=office.base, timeout=60) as stranger:
+    with httpx2.Client(base_url=office.base, timeout=60, verify=TRUSTS_NOBODY) as stranger:
         for path in ["/", *paths]:
             reply = stranger.get(f"{CONSOLE}{typed(path)}")
             assert reply.status_code == 303, path

@@ -30,6 +30,7 @@ from remit.client import Client, keys, projects, tenants
 from remit.doors.console.client_setups import NO_KEY, mcp_servers, setups
 from remit.errors import CredentialRefused
 from remit.testing.data_gateway import open_data_gateway
+from remit.testing.loopback import TRUSTS_NOBODY
 
 AT = "/mcp-server"
 KEY = f"{AT}/agent-key"
@@ -308,6 +309,7 @@ def test_the_json_of_a_client_reaches_the_endpoint(desk: Office, name: str) -> N
         url,
         headers={"Authorization": authorization},
         json={"jsonrpc": "2.0", "id": 1, "method": "tools/list"},
+        verify=TRUSTS_NOBODY,
     )
 
     assert len(reply.json()["result"]["tools"]) == 42
@@ -386,7 +388,9 @@ def connected(desk: Office, key: str) -> Generator[Connected]:
     @asynccontextmanager
     async def listening() -> AsyncGenerator[tuple[mcp.Client, Subscription]]:
         async with (
-            httpx2.AsyncClient(headers={"Authorization": f"Bearer {key}"}, timeout=30) as http,
+            httpx2.AsyncClient(
+                headers={"Authorization": f"Bearer {key}"}, timeout=30, verify=TRUSTS_NOBODY
+            ) as http,
             mcp.Client(
                 streamable_http_client(f"{desk.base}/mcp/data", http_client=http), cache=None
             ) as client,

@@ -8,6 +8,7 @@ from tests.console.worlds import csrf_in, next_in
 
 from remit.testing.authorization_server import FakeAuthorizationServer, open_authorization_server
 from remit.testing.gateway import Running, start_gateway
+from remit.testing.loopback import TRUSTS_NOBODY
 
 SECRET = "s3cr3t-of-the-client"
 
@@ -47,7 +48,9 @@ def running(
 @pytest.fixture
 def visitor(running: Running) -> Generator[httpx2.Client]:
     """A browser that follows where it is sent."""
-    with httpx2.Client(base_url=running.base, follow_redirects=True, timeout=30) as client:
+    with httpx2.Client(
+        base_url=running.base, follow_redirects=True, timeout=30, verify=TRUSTS_NOBODY
+    ) as client:
         yield client
 
 
@@ -67,7 +70,12 @@ def test_a_key_signs_in_on_every_worker_until_it_is_revoked(
     # each on a connection of its own, so that both workers are asked
     cookies = dict(visitor.cookies)
     shown = [
-        httpx2.get(f"{running.base}/console/me", cookies=cookies, follow_redirects=False)
+        httpx2.get(
+            f"{running.base}/console/me",
+            cookies=cookies,
+            follow_redirects=False,
+            verify=TRUSTS_NOBODY,
+        )
         for _ in range(8)
     ]
     running.remit("keys", "revoke", "ann")

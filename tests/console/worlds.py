@@ -37,6 +37,7 @@ from remit.storage.database import Database, default_url, open_database
 from remit.storage.keys import Keys
 from remit.storage.users import Users
 from remit.testing.fakes import InMemoryAudit
+from remit.testing.loopback import TRUSTS_NOBODY
 
 NOON = datetime(2026, 11, 29, 12, 0, tzinfo=UTC)
 _CSRF = re.compile(r'name="csrf" value="([^"]*)"')
@@ -192,7 +193,7 @@ class Browser:
             "/console/sign-in/oidc", params={"next": wanted} if wanted else {}
         )
         assert sent.status_code == 303, sent.text
-        async with httpx2.AsyncClient() as outside:
+        async with httpx2.AsyncClient(verify=TRUSTS_NOBODY) as outside:
             back = await outside.get(sent.headers["location"])
         return back.headers["location"]
 

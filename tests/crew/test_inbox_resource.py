@@ -10,6 +10,7 @@ import httpx2
 
 from remit.testing.crew_gateway import CrewCaller, CrewFolk
 from remit.testing.gateway import Caller
+from remit.testing.loopback import TRUSTS_NOBODY
 
 Name = Callable[[str], str]
 
@@ -51,7 +52,9 @@ async def test_who_follows_its_inbox_hears_of_its_mail_alone(folk: CrewFolk, nam
 
     async def follow(agent: CrewCaller) -> None:
         async with AsyncExitStack() as stack:
-            http = await stack.enter_async_context(httpx2.AsyncClient(timeout=None))
+            http = await stack.enter_async_context(
+                httpx2.AsyncClient(timeout=None, verify=TRUSTS_NOBODY)
+            )
             session = await Caller(http, agent.caller.url, agent.caller.key).begin()
             subscribed = await session.send("resources/subscribe", {"uri": INBOX})
             assert subscribed.json()["result"] == {}

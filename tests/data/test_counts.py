@@ -12,6 +12,7 @@ import pytest
 
 from remit.policy.toolsets import LOADOUTS, Loadout
 from remit.testing.data_gateway import Callers, DataGateway
+from remit.testing.loopback import TRUSTS_NOBODY
 
 SWITCHES = ("allowOntologyMaintenance", "addQueryTools", "addOntologyMaintenance")
 
@@ -43,6 +44,7 @@ def switch(gateway: DataGateway, options: Sequence[bool]) -> None:
         json=dict(zip(SWITCHES, options, strict=True)),
         headers={"Authorization": f"Bearer {gateway.running.admin_key}"},
         timeout=60,
+        verify=TRUSTS_NOBODY,
     )
     assert reply.status_code == 200, reply.text
 

@@ -18,6 +18,7 @@ from tests.docs.blocks import REPOSITORY, Block
 from tests.docs.scratch import LONGEST, Scratch, is_long_running
 
 from remit.admin.declaration import parse_document
+from remit.testing.loopback import TRUSTS_NOBODY
 
 PROMPT = "$ "
 ANY = "…"
@@ -184,7 +185,7 @@ async def _tools_of(entry: Mapping[str, Any], scratch: Scratch) -> list[str]:
             async with Client(stdio_client(program)) as client:
                 return [tool.name for tool in (await client.list_tools()).tools]
         async with (
-            httpx2.AsyncClient(headers=entry["headers"]) as http,
+            httpx2.AsyncClient(headers=entry["headers"], verify=TRUSTS_NOBODY) as http,
             Client(streamable_http_client(entry["url"], http_client=http)) as client,
         ):
             return [tool.name for tool in (await client.list_tools()).tools]

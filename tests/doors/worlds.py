@@ -55,6 +55,7 @@ from remit.model.roles import Role
 from remit.model.servers import ServerConfig, ServerState, ServerStatus, Transport
 from remit.model.tools import Tool, ToolId
 from remit.testing.fakes import InMemoryAgents
+from remit.testing.loopback import TRUSTS_NOBODY
 from remit.upstreams.catalogue import Catalogue
 
 UUID = "0c8f4cda-9b0c-4b5e-8a36-9ac9e9d6a1b2"
@@ -500,7 +501,9 @@ async def library_client(
 ) -> AsyncGenerator[Client]:
     """Connect the protocol library's own client over HTTP."""
     async with (
-        httpx2.AsyncClient(headers={"Authorization": f"Bearer {key}"}) as http,
+        httpx2.AsyncClient(
+            headers={"Authorization": f"Bearer {key}"}, verify=TRUSTS_NOBODY
+        ) as http,
         Client(
             streamable_http_client(url, http_client=http),
             mode=mode,

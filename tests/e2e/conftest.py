@@ -10,6 +10,7 @@ import httpx2
 import pytest
 
 from remit.testing.gateway import Running, start_gateway
+from remit.testing.loopback import TRUSTS_NOBODY
 
 Serve = Callable[..., Running]
 
@@ -58,5 +59,5 @@ def serve_module(module_folder: Path) -> Generator[Serve]:
 
 @pytest.fixture
 async def http() -> AsyncGenerator[httpx2.AsyncClient]:
-    async with httpx2.AsyncClient(timeout=30) as client:
+    async with httpx2.AsyncClient(timeout=30, verify=TRUSTS_NOBODY) as client:
         yield client

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 import httpx2
 
 from remit.testing.github_fake import GitHubFake
+from remit.testing.loopback import TRUSTS_NOBODY
 
 HOST = "http://github.example.test"
 _PASSED_ON = ("authorization", "accept", "content-type")
@@ -42,7 +43,12 @@ class Proxy(ThreadingHTTPServer):
         where = asked.path.removeprefix("/api/v3") + (f"?{asked.query}" if asked.query else "")
         headers = {key: request.headers[key] for key in _PASSED_ON if request.headers[key]}
         reply = httpx2.request(
-            request.command, f"{self.fake.url}{where}", content=body, headers=headers, timeout=30
+            request.command,
+            f"{self.fake.url}{where}",
+            content=body,
+            headers=headers,
+            timeout=30,
+            verify=TRUSTS_NOBODY,
         )
         return reply.status_code, reply.content
 

@@ -18,6 +18,7 @@ from remit.storage.audit import open_audit
 from remit.storage.database import default_url, open_database
 from remit.testing.fakes import sample_event
 from remit.testing.gateway import Caller, Running, fixture_entry
+from remit.testing.loopback import TRUSTS_NOBODY
 from remit.testing.upstream import executed
 
 CALLS = 200
@@ -201,7 +202,7 @@ class Traffic:
 @pytest.fixture
 async def http() -> AsyncGenerator[httpx2.AsyncClient]:
     limits = httpx2.Limits(max_connections=None)
-    async with httpx2.AsyncClient(limits=limits, timeout=60) as client:
+    async with httpx2.AsyncClient(limits=limits, timeout=60, verify=TRUSTS_NOBODY) as client:
         yield client
 
 

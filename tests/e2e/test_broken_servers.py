@@ -19,6 +19,7 @@ from tests.e2e.processes import mentioning
 
 from remit.testing.fleets import eventually
 from remit.testing.gateway import Caller, Running, fixture_entry
+from remit.testing.loopback import TRUSTS_NOBODY
 from remit.testing.upstream import FixtureOptions, WebFixture
 
 SLEEPER_LIMIT = 6
@@ -74,7 +75,7 @@ async def library_client(running: Running, mode: str, heard: anyio.Event) -> Asy
 
     headers = {"Authorization": f"Bearer {running.key('worker')}"}
     async with (
-        httpx2.AsyncClient(headers=headers, timeout=30) as http,
+        httpx2.AsyncClient(headers=headers, timeout=30, verify=TRUSTS_NOBODY) as http,
         Client(
             streamable_http_client(running.url, http_client=http),
             mode=mode,
@@ -111,7 +112,7 @@ async def test_t12_an_administrator_is_told_three_different_reasons(
     running.settle()
     servers = running.servers()
     instructions = (await reader.send("server/discover", {})).json()["result"]["instructions"]
-    public = httpx2.get(f"{running.base}/readyz")
+    public = httpx2.get(f"{running.base}/readyz", verify=TRUSTS_NOBODY)
 
     reasons = {name: servers[name]["reason"] for name in ("missing", "sleeper", "late")}
     assert servers["good1"]["state"] == "ready"

@@ -19,6 +19,7 @@ from tests.e2e.client_programs import FASTMCP, LIBRARY_1, TYPESCRIPT_1, TYPESCRI
 from tests.e2e.conftest import Serve
 
 from remit.testing.gateway import LEGACY, MODERN, Running, fixture_entry
+from remit.testing.loopback import TRUSTS_NOBODY
 from remit.testing.upstream import executed
 
 REPOSITORY = Path(__file__).parents[2]
@@ -101,7 +102,7 @@ async def _seen(client: Client) -> Seen:
 
 async def _library_2(visit: Visit, mode: str) -> Seen:
     headers = {"Authorization": f"Bearer {visit.key}"}
-    async with httpx2.AsyncClient(headers=headers, timeout=30) as http:
+    async with httpx2.AsyncClient(headers=headers, timeout=30, verify=TRUSTS_NOBODY) as http:
         transport = streamable_http_client(visit.url, http_client=http)
         return await _seen(Client(transport, mode=mode, cache=None))
 

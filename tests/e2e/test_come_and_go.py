@@ -24,6 +24,7 @@ from tests.e2e.processes import descendants, mentioning, resident
 
 from remit.testing.fleets import eventually
 from remit.testing.gateway import Caller, Running, fixture_entry
+from remit.testing.loopback import TRUSTS_NOBODY
 from remit.testing.upstream import executed
 
 IS_FULL = os.environ.get("HYPOTHESIS_PROFILE") == "full"
@@ -103,7 +104,7 @@ def reset(connections: Sequence[socket.socket]) -> None:
 
 async def cycle(running: Running, ran: Path, key: str, number: int) -> None:
     """Connect, call and vanish: by turns in the middle of a call, without DELETE, and in order."""
-    async with httpx2.AsyncClient(timeout=30) as http:
+    async with httpx2.AsyncClient(timeout=30, verify=TRUSTS_NOBODY) as http:
         session = await Caller(http, running.url, key).begin()
         assert "result" in await session.call("tools__work")
         if number % 2:

@@ -29,6 +29,7 @@ from remit.testing.data_gateway import (
     open_callers,
     open_data_gateway,
 )
+from remit.testing.loopback import TRUSTS_NOBODY
 from remit.testing.services import Postgres, open_postgres, postgres_programs
 
 CALLERS = 50
@@ -173,7 +174,7 @@ async def test_while_fifty_callers_wait_for_slow_statements_a_fast_one_is_answer
     ended: list[object] = []
     unlimited = httpx2.Limits(max_connections=None)
     async with (
-        httpx2.AsyncClient(timeout=60, limits=unlimited) as http,
+        httpx2.AsyncClient(timeout=60, limits=unlimited, verify=TRUSTS_NOBODY) as http,
         locked(gateway, "LOCK TABLE notes"),
         anyio.create_task_group() as tasks,
     ):
@@ -250,7 +251,10 @@ async def leaves(
     caller: DataCaller, tool: str, arguments: Mapping[str, object], after: Callable[[], Any]
 ) -> None:
     """Call a tool on a connection of its own, which is broken off *after* something."""
-    async with httpx2.AsyncClient(timeout=60) as http, anyio.create_task_group() as tasks:
+    async with (
+        httpx2.AsyncClient(timeout=60, verify=TRUSTS_NOBODY) as http,
+        anyio.create_task_group() as tasks,
+    ):
         tasks.start_soon(apart(caller, http).caller.call, tool, arguments)
         await after()
         tasks.cancel_scope.cancel()
@@ -274,7 +278,7 @@ async def test_a_database_that_stops_is_told_of_stops_nothing_else_and_is_used_a
     over = anyio.Event()
 
     async def keep_asking(name: str) -> None:
-        async with httpx2.AsyncClient(timeout=60) as http:
+        async with httpx2.AsyncClient(timeout=60, verify=TRUSTS_NOBODY) as http:
             caller = apart(callers.user(name), http)
             while not over.is_set():
                 heard.append(code_of(await caller.caller.call("query", {"sql": COUNT})))
@@ -393,7 +397,10 @@ async def test_a_worker_that_is_killed_leaves_nothing_behind_and_the_other_serve
     lost: list[DataCaller] = []
     answered: list[str] = []
     await until(lambda: "by 2 workers" in two_workers.running.log.read_text())
-    async with open_callers(two_workers) as callers, httpx2.AsyncClient() as http:
+    async with (
+        open_callers(two_workers) as callers,
+        httpx2.AsyncClient(verify=TRUSTS_NOBODY) as http,
+    ):
         query_id = await ship(callers)
         before = statuses(two_workers)
 
@@ -416,7 +423,7 @@ async def test_a_worker_that_is_killed_leaves_nothing_behind_and_the_other_serve
             victim = min(workers(two_workers), key=lambda each: each.pid)
             os.kill(victim.pid, signal.SIGKILL)
             await until(lambda: not victim.is_alive)
-            async with httpx2.AsyncClient() as other:
+            async with httpx2.AsyncClient(verify=TRUSTS_NOBODY) as other:
                 fast = await apart(callers.user("fast"), other).does("query", sql=COUNT)
             assert fast["rows"] == [[3]]
             # what nobody waits for any more ends when its time is up, not when it could go on

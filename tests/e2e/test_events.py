@@ -85,7 +85,7 @@ async def test_an_event_comes_to_jetstream_from_a_gateway_of_two_workers(tmp_pat
                     try:
                         message = await stream.get_last_msg("REMIT", "remit.default.mail.sent")
                         break
-                    except nats.js.errors.NotFoundError:
+                    except (nats.js.errors.APIError, nats.errors.TimeoutError):  # not there yet
                         await anyio.sleep(0.1)
         finally:
             await connection.close()

@@ -14,6 +14,7 @@ from tests.e2e.processes import descendants, servers_of
 
 from remit.testing.fleets import eventually
 from remit.testing.gateway import Caller, Running, fixture_entry
+from remit.testing.loopback import TRUSTS_NOBODY
 from remit.testing.upstream import executed
 
 CALLS = 200
@@ -38,7 +39,9 @@ class Traffic:
     async def until_killed(self) -> None:
         """Kill the gateway when half of the calls are answered, and the others under way."""
         key = self._running.key("worker")
-        async with httpx2.AsyncClient(limits=httpx2.Limits(max_connections=None)) as http:
+        async with httpx2.AsyncClient(
+            limits=httpx2.Limits(max_connections=None), verify=TRUSTS_NOBODY
+        ) as http:
             caller = Caller(http, self._running.url, key)
             await caller.until_listed({"tools__work"})
             async with anyio.create_task_group() as tasks:

@@ -19,6 +19,7 @@ from tests.e2e.processes import Process, descendants
 
 from remit.testing.fleets import eventually
 from remit.testing.gateway import Caller, Running, fixture_entry, start_gateway
+from remit.testing.loopback import TRUSTS_NOBODY
 from remit.testing.services import Postgres, Redis, open_postgres, open_redis, postgres_programs
 from remit.testing.upstream import executed
 
@@ -102,7 +103,7 @@ def _is_limited(answer: Mapping[str, Any], per: int = HOUR) -> bool:
 async def _limited(running: Running) -> int:
     """Return how many calls a limit had no room for, as this gateway counts them for people."""
     headers = {"Authorization": f"Bearer {running.admin_key}"}
-    async with httpx2.AsyncClient() as http:
+    async with httpx2.AsyncClient(verify=TRUSTS_NOBODY) as http:
         told = (await http.get(f"{running.base}/metrics", headers=headers)).text
     found = re.findall(r"(?m)^remit_limited_calls_total\{[^}]*\} (\d+)", told)
     return sum(map(int, found))
@@ -242,7 +243,7 @@ def _workers(running: Running) -> set[Process]:
 
 async def _called_afresh(running: Running, key: str, tool: str = "read") -> Mapping[str, Any]:
     """Call on a connection of its own, which either worker may get."""
-    async with httpx2.AsyncClient(timeout=30) as http:
+    async with httpx2.AsyncClient(timeout=30, verify=TRUSTS_NOBODY) as http:
         return await Caller(http, running.url, key).call(f"files__{tool}")
 
 
@@ -253,7 +254,7 @@ async def test_t23_ten_a_minute_over_two_workers_of_one_port(
     await eventually(lambda: "by 2 workers" in running.log.read_text())
     key, other = await _keys(running)
     for _ in range(20):  # a key with the caller's name and another secret
-        async with httpx2.AsyncClient(timeout=30) as http:
+        async with httpx2.AsyncClient(timeout=30, verify=TRUSTS_NOBODY) as http:
             forged = Caller(http, running.url, f"{key[:-8]}00000000")
             reply = await forged.send("tools/call", {"name": "files__read", "arguments": {}})
             assert reply.status_code == 401

@@ -18,6 +18,7 @@ from anyio.streams.buffered import BufferedByteReceiveStream
 from tests.e2e.conftest import Serve
 
 from remit.testing.gateway import LEGACY, MODERN, Running, environment, fixture_entry
+from remit.testing.loopback import TRUSTS_NOBODY
 from remit.testing.upstream import FixtureOptions, open_web_fixture, received
 
 PNG = (
@@ -244,7 +245,7 @@ def caller(world: World) -> httpx2.AsyncClient:
         "Accept": "application/json, text/event-stream",
         "Content-Type": "application/json",
     }
-    return httpx2.AsyncClient(headers=headers, timeout=30)
+    return httpx2.AsyncClient(headers=headers, timeout=30, verify=TRUSTS_NOBODY)
 
 
 def in_the_era(result: str, era: str) -> Any:

@@ -19,6 +19,7 @@ from tests.e2e.conftest import Serve
 
 from remit.testing.authorization_server import FakeAuthorizationServer, open_authorization_server
 from remit.testing.gateway import Caller, Running, fixture_entry
+from remit.testing.loopback import TRUSTS_NOBODY
 
 WELL_KNOWN = "/.well-known/oauth-protected-resource"
 
@@ -70,7 +71,7 @@ def running(module_folder: Path, serve_module: Serve, server: FakeAuthorizationS
     }
     running.config.write_text(json.dumps({**document, "identity": {"jwt": [issuer]}}))
     running.process.send_signal(signal.SIGHUP)
-    with httpx2.Client() as http:
+    with httpx2.Client(verify=TRUSTS_NOBODY) as http:
         deadline = time.monotonic() + 20
         while http.get(f"{running.base}{WELL_KNOWN}").status_code != 200:
             assert time.monotonic() < deadline, running.log.read_text()
@@ -80,7 +81,7 @@ def running(module_folder: Path, serve_module: Serve, server: FakeAuthorizationS
 async def tools_of(url: str, auth: httpx2.Auth, mode: str = "auto") -> set[str]:
     """Return what the library's client is offered."""
     async with (
-        httpx2.AsyncClient(auth=auth, timeout=30) as http,
+        httpx2.AsyncClient(auth=auth, timeout=30, verify=TRUSTS_NOBODY) as http,
         Client(streamable_http_client(url, http_client=http), mode=mode, cache=None) as client,
     ):
         return {tool.name for tool in (await client.list_tools()).tools}
@@ -131,7 +132,7 @@ async def test_a_person_is_sent_to_the_authorization_server_and_comes_back_with_
     back: dict[str, str] = {}
 
     async def browse(url: str) -> None:
-        async with httpx2.AsyncClient() as browser:
+        async with httpx2.AsyncClient(verify=TRUSTS_NOBODY) as browser:
             reply = await browser.get(url)
         back.update(parse_qsl(urlsplit(reply.headers["location"]).query))
 

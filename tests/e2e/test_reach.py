@@ -17,6 +17,7 @@ from tests.e2e.conftest import Serve
 from remit.storage.database import default_url, open_database
 from remit.storage.revisions import Revisions
 from remit.testing.gateway import Caller, Running, fixture_entry
+from remit.testing.loopback import TRUSTS_NOBODY
 from remit.testing.upstream import received
 
 REACH = 2.0
@@ -53,7 +54,7 @@ async def _write(folder: Path, document: Mapping[str, Any]) -> int:
 @asynccontextmanager
 async def _caller(running: Running, role: str = "clerk") -> AsyncGenerator[Caller]:
     key = await anyio.to_thread.run_sync(running.key, role)
-    async with httpx2.AsyncClient() as http:
+    async with httpx2.AsyncClient(verify=TRUSTS_NOBODY) as http:
         yield Caller(http, running.url, key)
 
 
@@ -93,7 +94,9 @@ async def test_a_restart_on_demand_reaches_every_gateway_within_two_seconds_and_
 ) -> None:
     one = serve(_document(tmp_path, TOOLS), REMIT_LOG_LEVEL="INFO").settle()
     serve(REMIT_LOG_LEVEL="INFO").settle()
-    async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {one.admin_key}"}) as http:
+    async with httpx2.AsyncClient(
+        headers={"Authorization": f"Bearer {one.admin_key}"}, verify=TRUSTS_NOBODY
+    ) as http:
         reply = await http.post(f"{one.base}/api/v1/servers/files/restart")
     with anyio.fail_after(REACH):
         while one.log.read_text().count(RESTARTED) < 2:  # noqa: ASYNC110 - another process logs

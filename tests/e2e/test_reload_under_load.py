@@ -12,6 +12,7 @@ import httpx2
 import pytest
 
 from remit.testing.gateway import Caller, Running, fixture_entry, start_gateway
+from remit.testing.loopback import TRUSTS_NOBODY
 from remit.testing.upstream import executed
 
 WORKERS = 2
@@ -46,7 +47,7 @@ class Traffic:
     async def calls(self, running: Running, key: str) -> None:
         """Call until it is over, on a new connection now and then, so that every worker is met."""
         while not self.is_over:
-            async with httpx2.AsyncClient(timeout=30) as http:
+            async with httpx2.AsyncClient(timeout=30, verify=TRUSTS_NOBODY) as http:
                 caller = Caller(http, running.url, key)
                 for _ in range(10):
                     try:
@@ -106,6 +107,6 @@ async def _in_force(running: Running, key: str, *, may_write: bool) -> None:
     """Wait until connection after connection, whichever worker gets it, meets the new rules."""
     agreed = 0
     while agreed < 8:
-        async with httpx2.AsyncClient(timeout=30) as http:
+        async with httpx2.AsyncClient(timeout=30, verify=TRUSTS_NOBODY) as http:
             allowed = "result" in await Caller(http, running.url, key).call("files__write")
         agreed = agreed + 1 if allowed is may_write else 0

@@ -24,6 +24,7 @@ from mcp_types import (
 from tests.e2e.conftest import Serve
 
 from remit.testing.gateway import Running
+from remit.testing.loopback import TRUSTS_NOBODY
 
 PAGE = "wiki://page/1"
 SERVER = """
@@ -84,7 +85,9 @@ async def client_of(
 ) -> AsyncGenerator[Client]:
     async with (
         httpx2.AsyncClient(
-            headers={"Authorization": f"Bearer {running.key(role)}"}, timeout=30
+            headers={"Authorization": f"Bearer {running.key(role)}"},
+            timeout=30,
+            verify=TRUSTS_NOBODY,
         ) as http,
         Client(
             streamable_http_client(running.url, http_client=http),

@@ -9,6 +9,7 @@ import httpx2
 
 from remit.testing.behaviour import FixtureOptions
 from remit.testing.gateway import Caller, Running, start_gateway
+from remit.testing.loopback import TRUSTS_NOBODY
 from remit.testing.upstream import open_web_fixture
 
 PAGE = "wiki://page/1"
@@ -46,14 +47,16 @@ async def _all_hear(running: Running) -> None:
     heard: set[int] = set()
     async with AsyncExitStack() as open_clients, anyio.create_task_group() as tasks:
         for number in range(SESSIONS):
-            async with httpx2.AsyncClient(timeout=30) as http:
+            async with httpx2.AsyncClient(timeout=30, verify=TRUSTS_NOBODY) as http:
                 caller = await _ready(Caller(http, running.url, key))
                 session = await caller.begin()
                 answer = await session.send("resources/subscribe", {"uri": PAGE})
                 assert answer.json()["result"] == {}
-            listener = await open_clients.enter_async_context(httpx2.AsyncClient(timeout=None))
+            listener = await open_clients.enter_async_context(
+                httpx2.AsyncClient(timeout=None, verify=TRUSTS_NOBODY)
+            )
             tasks.start_soon(_listen, listener, session, heard, number)
-        async with httpx2.AsyncClient(timeout=30) as http:
+        async with httpx2.AsyncClient(timeout=30, verify=TRUSTS_NOBODY) as http:
             while len(heard) < SESSIONS:
                 await Caller(http, running.url, key).call("wiki__edit")
                 await anyio.sleep(0.3)

@@ -25,6 +25,7 @@ from remit.storage.revisions import Revisions
 from remit.storage.tenants import Tenants
 from remit.testing.gateway import Caller, Running, fixture_entry
 from remit.testing.issuer import open_issuer
+from remit.testing.loopback import TRUSTS_NOBODY
 from remit.testing.upstream import executed
 
 pytestmark = pytest.mark.timeout(180)  # several commands, each a process
@@ -75,7 +76,7 @@ async def _key(running: Running, tenant: str) -> str:
 
 @asynccontextmanager
 async def _caller(running: Running, key: str, path: str = "") -> AsyncGenerator[Caller]:
-    async with httpx2.AsyncClient() as http:
+    async with httpx2.AsyncClient(verify=TRUSTS_NOBODY) as http:
         yield Caller(http, f"{running.url}{path}", key)
 
 
@@ -182,7 +183,9 @@ async def test_administrators_see_the_servers_of_their_own_tenant(
     other["mcp_servers"]["more"] = fixture_entry(["x"], tmp_path / "more")
     await _make(tmp_path, "acme", other)
     key = await _admin_key(running, "acme")
-    async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {key}"}) as http:
+    async with httpx2.AsyncClient(
+        headers={"Authorization": f"Bearer {key}"}, verify=TRUSTS_NOBODY
+    ) as http:
         with anyio.fail_after(20):
             while not (  # noqa: ASYNC110 - another process changes
                 shown := (await http.get(f"{running.base}/readyz")).json().get("servers")

@@ -9,6 +9,7 @@ import httpx2
 import pytest
 
 from remit.testing.gateway import Caller, Running, fixture_entry, start_gateway
+from remit.testing.loopback import TRUSTS_NOBODY
 from remit.testing.reach import KINDS, open_reach
 from remit.testing.services import Postgres, open_postgres, postgres_programs
 
@@ -86,7 +87,7 @@ async def _traffic(running: Running, server: Postgres) -> int:
     key = await anyio.to_thread.run_sync(running.key, "clerk")
     count, ends = 0, anyio.Event()
 
-    async with httpx2.AsyncClient() as http, anyio.create_task_group() as tasks:
+    async with httpx2.AsyncClient(verify=TRUSTS_NOBODY) as http, anyio.create_task_group() as tasks:
         caller = Caller(http, running.url, key)
 
         async def call() -> None:
@@ -107,7 +108,7 @@ async def _traffic(running: Running, server: Postgres) -> int:
         ends.set()
     # a change reaches it again
     await anyio.to_thread.run_sync(lambda: running.remit("keys", "revoke", "clerk-key"))
-    async with httpx2.AsyncClient() as http:
+    async with httpx2.AsyncClient(verify=TRUSTS_NOBODY) as http:
         await _until_refused(Caller(http, running.url, key))
     return count + 1
 

@@ -17,6 +17,7 @@ from tests.e2e.processes import Process, descendants
 from remit.cli.supervisor import Supervisor
 from remit.errors import StartupError
 from remit.testing.gateway import Caller, Running, fixture_entry, run_remit, start_gateway
+from remit.testing.loopback import TRUSTS_NOBODY
 from remit.testing.upstream import received
 
 WORKERS = 2
@@ -47,12 +48,12 @@ def running(tmp_path: Path) -> Generator[Running]:
 async def _fresh(running: Running) -> AsyncGenerator[Caller]:
     """Give a caller on a connection of its own, which any worker may get."""
     key = await anyio.to_thread.run_sync(running.key, "clerk")
-    async with httpx2.AsyncClient() as http:
+    async with httpx2.AsyncClient(verify=TRUSTS_NOBODY) as http:
         yield Caller(http, running.url, key)
 
 
 async def _serves(running: Running) -> bool:
-    async with httpx2.AsyncClient() as http:
+    async with httpx2.AsyncClient(verify=TRUSTS_NOBODY) as http:
         try:
             return (await http.get(f"{running.base}/healthz")).is_success
         except httpx2.TransportError:
@@ -220,7 +221,7 @@ async def test_whichever_worker_is_asked_tells_what_all_have_counted(running: Ru
             assert "result" in await caller.call("files__read")
 
     def counted() -> dict[str, float]:
-        text = httpx2.get(f"{running.base}/metrics").text
+        text = httpx2.get(f"{running.base}/metrics", verify=TRUSTS_NOBODY).text
         found = re.findall(r'(?m)^remit_calls_total\{.*worker="(\d)"\} (\d+)$', text)
         assert len(re.findall(r"(?m)^# TYPE remit_calls_total ", text)) == 1
         return {worker: float(count) for worker, count in found}

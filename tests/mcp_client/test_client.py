@@ -73,11 +73,11 @@ async def test_connections_and_cached_tools_are_where_the_document_has_them(
     async with MCPClient(config(entry("a"), entry("b"))) as client:
         await client.connect_all()
         connections, cached = client._connections, client._tools_cache  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - the document's names
-        before = [*connections], {name: names(tools) for name, tools in cached.items()}
+        before = {*connections}, {name: names(tools) for name, tools in cached.items()}
 
         await client.disconnect("a")
 
-        assert before == (["a", "b"], {"a": ["search"], "b": ["search"]})
+        assert before == ({"a", "b"}, {"a": ["search"], "b": ["search"]})
         assert ([*connections], [*cached]) == (["b"], ["b"])
 
 

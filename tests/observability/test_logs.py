@@ -14,6 +14,7 @@ from tests.observability.worlds import document
 from remit.calls.current import add_current, begin, note_trace
 from remit.model.principals import Principal, PrincipalKind
 from remit.testing.gateway import Caller, environment, run_remit, start_gateway
+from remit.testing.loopback import TRUSTS_NOBODY
 
 ANN = Principal(kind=PrincipalKind.USER, name="ann", tenant="acme")
 
@@ -71,7 +72,7 @@ async def test_a_gateway_tells_of_each_call_at_level_info(tmp_path: Path, form: 
     running = await anyio.to_thread.run_sync(start_gateway, tmp_path, config, environ)
     try:
         key = await anyio.to_thread.run_sync(running.key, "developer")
-        async with httpx2.AsyncClient() as http:
+        async with httpx2.AsyncClient(verify=TRUSTS_NOBODY) as http:
             caller = Caller(http, running.url, key)
             await caller.until_listed({"tools__work"})
             await caller.call("tools__work", {"text": "s3cr3t-argument"})
@@ -150,7 +151,7 @@ async def test_what_libraries_log_has_the_form_of_the_log(tmp_path: Path) -> Non
     running = await anyio.to_thread.run_sync(start_gateway, tmp_path, config, environ)
     try:
         key = await anyio.to_thread.run_sync(running.key, "developer")
-        async with httpx2.AsyncClient() as http:
+        async with httpx2.AsyncClient(verify=TRUSTS_NOBODY) as http:
             caller = Caller(http, running.url, key)
             await caller.until_listed({"tools__work"})
             await caller.call("tools__work")

@@ -10,6 +10,7 @@ from tests.observability.worlds import Scrape, Watched, open_watched
 from remit.calls.tally import BOUNDS
 from remit.doors.metrics import exposition
 from remit.model.measures import Family, Measure, Sample
+from remit.testing.loopback import TRUSTS_NOBODY
 
 
 def test_every_call_is_counted_by_how_it_ended(watched: Watched) -> None:
@@ -49,7 +50,9 @@ def test_the_record_and_the_numbers_agree(watched: Watched) -> None:
 def test_what_a_caller_writes_never_becomes_a_label(watched: Watched) -> None:
     for at in range(20):
         watched.call(f"invented-{at}__tool")
-        httpx2.post(f"{watched.api.base}/mcp/made-up-{at}", json={}, timeout=30)
+        httpx2.post(
+            f"{watched.api.base}/mcp/made-up-{at}", json={}, timeout=30, verify=TRUSTS_NOBODY
+        )
 
     told = watched.scrape()
 
@@ -149,7 +152,10 @@ def test_a_gateway_that_has_a_public_address_asks_everybody_for_a_credential(
 
 
 def test_metrics_are_read_with_get(watched: Watched) -> None:
-    assert httpx2.post(f"{watched.api.base}/metrics", timeout=30).status_code == 405
+    assert (
+        httpx2.post(f"{watched.api.base}/metrics", timeout=30, verify=TRUSTS_NOBODY).status_code
+        == 405
+    )
 
 
 def test_prometheus_itself_reads_what_is_written(watched: Watched) -> None:

@@ -11,6 +11,7 @@ import httpx2
 from tests.api.worlds import ROLE, Api, open_api
 
 from remit.testing.gateway import MODERN, fixture_entry
+from remit.testing.loopback import TRUSTS_NOBODY
 from remit.testing.upstream import received
 
 TOOLS: list[str | Mapping[str, Any]] = [
@@ -101,13 +102,17 @@ class Watched:
         if credential is not None:
             sent["Authorization"] = f"Bearer {credential}"
         body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-        return httpx2.post(f"{self.api.base}/mcp", json=body, headers=sent, timeout=30)
+        return httpx2.post(
+            f"{self.api.base}/mcp", json=body, headers=sent, timeout=30, verify=TRUSTS_NOBODY
+        )
 
     def metrics(self, by: str | None = "administrator", **headers: str) -> httpx2.Response:
         """Ask for the metrics as one of the callers, or as nobody."""
         credential = None if by is None else self.api.credentials[by]
         sent = {} if credential is None else {"Authorization": f"Bearer {credential}"}
-        return httpx2.get(f"{self.api.base}/metrics", headers=sent | headers, timeout=30)
+        return httpx2.get(
+            f"{self.api.base}/metrics", headers=sent | headers, timeout=30, verify=TRUSTS_NOBODY
+        )
 
     def scrape(self, by: str | None = "administrator") -> Scrape:
         """Return what an administrator reads."""

@@ -21,6 +21,7 @@ from remit.storage.database import Database, default_url, open_database
 from remit.storage.keys import Keys
 from remit.storage.notices import Notices
 from remit.testing.gateway import Caller, Running, start_gateway
+from remit.testing.loopback import TRUSTS_NOBODY
 
 Door = Literal["mcp", "json"]
 
@@ -191,7 +192,7 @@ async def open_folk(gateway: CrewGateway, door: Door = "mcp") -> AsyncGenerator[
     """Open what makes agents of a gateway and calls it."""
     async with (
         open_database(gateway.database_url) as database,
-        httpx2.AsyncClient(timeout=60) as http,
+        httpx2.AsyncClient(timeout=60, verify=TRUSTS_NOBODY) as http,
     ):
         crew = Crew(database, Notices(database))
         yield CrewFolk(gateway=gateway, database=database, http=http, crew=crew, door=door)

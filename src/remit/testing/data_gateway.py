@@ -33,6 +33,7 @@ from remit.settings import Settings
 from remit.storage.database import Database, default_url, open_database
 from remit.storage.keys import Keys
 from remit.testing.gateway import Caller, Running, start_gateway
+from remit.testing.loopback import TRUSTS_NOBODY
 from remit.testing.shops import make_shop
 
 MASTER_KEY: Final = "correct horse battery staple"
@@ -245,7 +246,7 @@ async def open_callers(gateway: DataGateway) -> AsyncGenerator[Callers]:
     """Open what makes callers of a gateway."""
     async with (
         open_database(gateway.database_url) as database,
-        httpx2.AsyncClient(timeout=60) as http,
+        httpx2.AsyncClient(timeout=60, verify=TRUSTS_NOBODY) as http,
     ):
         place = DataPlace(gateway.settings, database, lambda _: "refuse")
         yield Callers(gateway=gateway, database=database, stores=place.stores, http=http)

@@ -23,6 +23,7 @@ from remit.cli.serving import bind
 from remit.model.header_values import encode_header_value
 from remit.model.principals import DEFAULT_TENANT
 from remit.settings import Settings
+from remit.testing.loopback import TRUSTS_NOBODY
 from remit.testing.upstream import fixture_server_config
 
 MODERN = "2026-07-28"
@@ -136,7 +137,7 @@ class Running:
     def servers(self) -> dict[str, dict[str, Any]]:
         """Return what `/readyz` tells an administrator, by server."""
         headers = {"Authorization": f"Bearer {self.admin_key}"}
-        reply = httpx2.get(f"{self.base}/readyz", headers=headers)
+        reply = httpx2.get(f"{self.base}/readyz", headers=headers, verify=TRUSTS_NOBODY)
         return {status["name"]: status for status in reply.json()["servers"]}
 
     def settle(self) -> "Running":
@@ -223,7 +224,7 @@ def start_gateway(
 
 def _answers(running: Running) -> bool:
     try:
-        return httpx2.get(f"{running.base}/healthz").is_success
+        return httpx2.get(f"{running.base}/healthz", verify=TRUSTS_NOBODY).is_success
     except httpx2.TransportError:
         with suppress(subprocess.TimeoutExpired):
             running.process.wait(0.05)

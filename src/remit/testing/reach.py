@@ -23,6 +23,7 @@ from remit.storage.keys import Keys
 from remit.storage.revisions import Revisions
 from remit.storage.users import Users
 from remit.testing.gateway import Caller, Running, fixture_entry, start_gateway
+from remit.testing.loopback import TRUSTS_NOBODY
 
 KINDS: Final = ("key revoked", "user disabled", "agent changed", "rule removed", "grant ended")
 """What changes, in turn."""
@@ -182,7 +183,7 @@ async def open_reach(folder: Path, postgres_url: str = "") -> AsyncGenerator[Rea
             running.append(await anyio.to_thread.run_sync(start_gateway, place, config, environ))
         async with (
             open_database(postgres_url or default_url(places[0])) as database,
-            httpx2.AsyncClient(timeout=LONGEST) as http,
+            httpx2.AsyncClient(timeout=LONGEST, verify=TRUSTS_NOBODY) as http,
         ):
             yield Reach(running, database, http)
     finally:

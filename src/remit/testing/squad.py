@@ -14,6 +14,7 @@ from remit.admin.default_roles import default_document
 from remit.testing.gateway import Running, start_gateway
 from remit.testing.github_fake import TOKENS, GitHubFake, open_github_fake
 from remit.testing.jira_fake import is_jira_here, open_jira
+from remit.testing.loopback import TRUSTS_NOBODY
 
 PROJECT, BOARD, PERSON = "SHOP", "SHOP Scrum", "u01"
 """What the fake Jira begins with: a project, its board with an active sprint, one of its people."""
@@ -41,7 +42,9 @@ class Tickets:
 
     def ask(self, method: str, path: str, **body: object) -> Any:
         """Make a request and return the JSON."""
-        reply = httpx2.request(method, f"{self.url}{path}", json=body or None, timeout=60)
+        reply = httpx2.request(
+            method, f"{self.url}{path}", json=body or None, timeout=60, verify=TRUSTS_NOBODY
+        )
         if not reply.is_success:
             raise AssertionError(f"{method} {path}: {reply.status_code} {reply.text[:500]}")
         return reply.json() if reply.content else None
