@@ -24,20 +24,21 @@ def run(script: str, *arguments: str, within: float) -> dict[str, Any]:
 
 
 @pytest.mark.timeout(300)
-def test_a_minute_of_kills_leaves_no_wrong_answer_no_hung_call_and_no_lost_row() -> None:
-    kills = ("--server-every", "4", "--worker-every", "15")
-    report = run("soak.py", "--json", "--minutes", "1", *kills, within=280)
+def test_minutes_of_kills_leave_no_wrong_answer_no_hung_call_and_no_lost_row() -> None:
+    minutes = 2.0 if LONG else 0.5
+    kills = ("--server-every", "4", "--worker-every", "12")
+    report = run("soak.py", "--json", "--minutes", str(minutes), *kills, within=280)
 
     assert report["faults"] == []
-    assert report["answers"]["ok"] > 100
-    assert report["killed"]["servers"] >= 8
-    assert report["killed"]["workers"] >= 2
-    assert report["killed"]["connections"] > 20
+    assert report["answers"]["ok"] > 50
+    assert report["killed"]["servers"] >= 4
+    assert report["killed"]["workers"] >= 1
+    assert report["killed"]["connections"] > 10
 
 
 @pytest.mark.timeout(7200 if LONG else 600)
 def test_no_mangled_request_hangs_fails_or_grows_the_gateway() -> None:
-    wanted = 200_000 if LONG else 10_000
+    wanted = 200_000 if LONG else 4_000
     report = run("fuzz.py", str(wanted), within=7000 if LONG else 580)
 
     assert report["ok"]
