@@ -3,7 +3,6 @@ VENV := .venv
 BIN  := $(VENV)/bin
 PIP  := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/pip install --quiet --require-hashes
 export PATH := $(CURDIR)/$(BIN):$(PATH)
-unexport PYTHONDONTWRITEBYTECODE  # where it is set, each process would compile all that it imports
 
 .PHONY: setup demo test check check-full lint types docs screenshots conformance bench example lock
 

@@ -1,8 +1,10 @@
 """The list of commands, and what a command need not wait for."""
 
+import gc
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -55,6 +57,21 @@ def test_a_command_does_not_import_what_only_others_need() -> None:
     modules = imported_by("keys", "--help")
 
     assert "remit.cli.serve" not in modules
+    assert "httpx2" not in modules
+
+
+def test_garbage_is_looked_for_again_once_a_command_is_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "some_command.py").write_text(
+        "import gc\nIS_LOOKED_FOR = gc.isenabled()\ndef run() -> None: ...\n"
+    )
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+
+    Deferred(name="run", place="some_command:run", panel=None, summary="").load()
+
+    assert not sys.modules["some_command"].IS_LOOKED_FOR
+    assert gc.isenabled()
 
 
 @pytest.mark.parametrize("entry", Commands.table, ids=lambda entry: entry.name)

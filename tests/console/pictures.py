@@ -22,6 +22,16 @@ SIGN_IN = "sign-in"
 AS_READ = {"access": "/access?server=git"}
 """Pages that say more when somebody has asked for something."""
 
+BELOW = {
+    "what-if": "/access/what-if?as=role:backend_developer&tool=git/git_merge",
+    "examination": "/servers/-examination",
+    "retention": "/audit/retention",
+}
+"""What has a picture of its own though it is no page of the menu."""
+
+PRESSED = {"examination": "Examine now"}
+"""Buttons without which there is nothing to see."""
+
 HEIGHT = 900
 MOST_BYTES = 150_000
 """Of one picture, which a repository has to bear."""
@@ -30,7 +40,7 @@ MOST_BYTES = 150_000
 def take(folder: Path, keys: list[str], width: int) -> None:
     """Put the pictures of pages into a folder, as `home-light.png`; of all pages without *keys*."""
     folder.mkdir(parents=True, exist_ok=True)
-    paths = {SIGN_IN: "/sign-in", **{page.key: page.path for page in PAGES}, **AS_READ}
+    paths = {SIGN_IN: "/sign-in", **{page.key: page.path for page in PAGES}, **AS_READ, **BELOW}
     with (
         TemporaryDirectory() as place,
         open_office(Path(place)) as office,
@@ -41,6 +51,8 @@ def take(folder: Path, keys: list[str], width: int) -> None:
             for theme in get_args(Theme):
                 who = None if key == SIGN_IN else "administrator"
                 tab = windows(who, paths[key], theme=theme, width=width, height=HEIGHT)
+                if key in PRESSED:
+                    tab.get_by_role("button", name=PRESSED[key]).click()
                 keep(tab, folder / f"{key}-{theme}.png")
                 tab.close()
         windows.close()

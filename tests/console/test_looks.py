@@ -20,6 +20,9 @@ LARGEST = ViewportSize(width=3840, height=2160)
 LOOKS: tuple[tuple[Theme, int], ...] = (("light", 1280), ("dark", 360))
 """Both colours, and both widths: that of a desk and that of a telephone."""
 
+ENDLESS = "/home/live"
+"""What goes on as long as somebody listens, and is no page."""
+
 
 @pytest.mark.parametrize(("theme", "width"), LOOKS)
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.key)
@@ -28,7 +31,10 @@ def test_a_page_can_be_read_by_everybody(
 ) -> None:
     tab = new_page("administrator", page.path, theme=theme, width=width)
     look_at(tab)
-    for path in details(office.visit("administrator").page(page.path), page):
+    for path in (
+        *below(office, page),
+        *details(office.visit("administrator").page(page.path), page),
+    ):
         tab.goto(path)
         look_at(tab)
 
@@ -47,6 +53,16 @@ def look_at(tab: Tab) -> None:
     tab.set_viewport_size(LARGEST)
     assert overflow(tab) == [], f"{tab.url} on a large screen"
     tab.set_viewport_size(size)
+
+
+def below(office: Office, page: Page) -> Iterator[str]:
+    """Give what else has a place of its own under *page*, such as the form of a new server."""
+    for action in page.actions:
+        if action.method == "GET" and "{" not in action.path and action.path not in ENDLESS:
+            reply = office.visit("administrator").get(action.path)
+            kind = reply.headers.get("content-type", "")
+            if reply.is_success and kind.startswith("text/html"):
+                yield f"{CONSOLE}{action.path}"
 
 
 def details(text: str, page: Page) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """Commands that are imported when they run: one need not wait for what the others need."""
 
+import gc
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -32,10 +33,11 @@ class Deferred:
         """Import it."""
         # structlog draws tracebacks with rich where that is there; ours are plain, and rich with
         # pygments takes 6 MB and 60 ms.
-        with _hidden("rich"):
-            import_module("structlog")
         module, _, name = self.place.partition(":")
-        found = getattr(import_module(module), name)
+        with _uncollected():
+            with _hidden("rich"):
+                import_module("structlog")
+            found = getattr(import_module(module), name)
         if isinstance(found, typer.Typer):
             return get_command(found)
         alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
@@ -66,6 +68,18 @@ class DeferredCommands(TyperGroup):
         name, stub, rest = super().resolve_command(ctx, args)
         found = next((entry for entry in self.table if entry.name == name), None)
         return name, stub if found is None else found.load(), rest
+
+
+@contextmanager
+def _uncollected() -> Generator[None]:
+    """Look for no garbage meanwhile: imports leave next to none, and it is an eighth of a start."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -11,9 +11,11 @@ from remit.cli.output import EXIT_USAGE, exit_status, fail
 from remit.client import me
 from remit.client.address import KEY_VARIABLE, Address
 from remit.client.operations import Operation, Page, Tagged
-from remit.client.synchronous import Client
 from remit.client.tools import CallResult
 from remit.errors import CallDenied, CallRefused, ClientError
+
+if TYPE_CHECKING:
+    from remit.client.synchronous import Client
 
 T = TypeVar("T")
 
@@ -73,7 +75,10 @@ class Remote:
                 fail(f"denied: {refused}" if is_denied else str(refused))
 
     @contextmanager
-    def _client(self) -> Generator[Client]:
+    def _client(self) -> Generator["Client"]:
+        # Only here, since httpx2 takes 30 ms that commands without --url do not wait for.
+        from remit.client.synchronous import Client  # noqa: PLC0415 - see above
+
         at = self._address
         try:
             with Client(at.base, key=at.key, tenant=at.tenant) as client:
