@@ -1,6 +1,7 @@
 """The pages "Agents" and "Users": who works here, and who is kept out."""
 
 import re
+from collections.abc import Generator
 from html import unescape
 from uuid import uuid4
 
@@ -20,11 +21,12 @@ def visit(office: Office) -> Visit:
 
 
 @pytest.fixture
-def agent(office: Office) -> str:
-    """A worker that only the test knows."""
+def agent(office: Office) -> Generator[str]:
+    """A worker that only the test knows, and that is above nobody when the test is over."""
     name = f"w-{uuid4().hex[:10]}"
     office.client().ask(agents.create(name, type="WORKER", epic="e1"))
-    return name
+    yield name
+    office.client().ask(agents.change(name, {"type": "WORKER"}, if_match="*"))
 
 
 def hidden(page: str, name: str) -> str:
