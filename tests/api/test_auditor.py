@@ -13,6 +13,7 @@ from tests.api.data_operations import ONTOLOGY, PROJECT, QUERIES, UNSEEN, sugges
 from tests.api.worlds import ELSEWHERE, SHOP, Api
 
 from remit.client import Client
+from remit.client.transport import TRUSTS_NOBODY
 from remit.doors.api.access import (
     AUDITORS_READ,
     ONLY_ADMINISTRATORS,
@@ -21,7 +22,6 @@ from remit.doors.api.access import (
 )
 from remit.identity.development import KEY_FILE
 from remit.identity.development_tokens import sign_token
-from remit.testing.loopback import TRUSTS_NOBODY
 
 pytestmark = pytest.mark.timeout(120)
 

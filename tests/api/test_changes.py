@@ -7,8 +7,8 @@ from uuid import uuid4
 import httpx2
 from tests.api.worlds import ROLE, Api
 
+from remit.client.transport import TRUSTS_NOBODY
 from remit.model.events import ADMINISTRATION
-from remit.testing.loopback import TRUSTS_NOBODY
 
 ADMIN = "key:admin"
 

@@ -10,8 +10,8 @@ import pytest
 from tests.api.operations import PROJECT
 from tests.api.worlds import Api
 
+from remit.client.transport import TRUSTS_NOBODY
 from remit.policy.toolsets import LOADOUTS
-from remit.testing.loopback import TRUSTS_NOBODY
 
 CONFIG = f"{PROJECT}/config"
 KEY = f"{PROJECT}/agent-key"

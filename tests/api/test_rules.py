@@ -14,10 +14,10 @@ from tests.api.examples import Example
 from tests.api.operations import EXAMPLES
 from tests.api.worlds import CALLERS, Api
 
+from remit.client.transport import TRUSTS_NOBODY
 from remit.doors.api.application import build_routes
 from remit.doors.api.envelope import PROJECTS
 from remit.doors.api.openapi import PREFIX, RULE
-from remit.testing.loopback import TRUSTS_NOBODY
 
 pytestmark = pytest.mark.timeout(120)
 

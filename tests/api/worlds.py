@@ -10,7 +10,6 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import httpx2
 import structlog
@@ -23,24 +22,22 @@ from remit.admin.tenants import make_tenant
 from remit.app.gateway import Gateway, open_gateway
 from remit.app.installation import Installation
 from remit.cli.serving import bind, open_server
+from remit.client.transport import TRUSTS_NOBODY
 from remit.data.alerts.rules import stands_for
 from remit.data.alerts.telling import OPENED, told_of
 from remit.data.datasources import Edit
-from remit.data.desk import OntologyStore
-from remit.data.ontology.questions import Question as DataQuestion
 from remit.identity.development import KEY_FILE
 from remit.identity.development_tokens import make_signing_key, sign_token
 from remit.model.agents import Agent
 from remit.model.alerts import Alert, AlertType, Places, Severity
 from remit.model.crew import Change, Mail
 from remit.model.data import EngineKind
-from remit.model.ontology import Item, ItemKind, Provenance, QuestionCategory, Source
 from remit.model.principals import DEFAULT_TENANT, AgentType
 from remit.settings import Settings
 from remit.storage.alerts import Alerts
 from remit.storage.crew import Crew
 from remit.storage.notices import Notices
-from remit.testing.loopback import TRUSTS_NOBODY
+from remit.testing.questions import put_question
 from remit.testing.shops import make_shop
 
 V1 = "/api/v1"
@@ -157,7 +154,11 @@ async def _serving(
                 credentials = await _credentials(gateway.installation)
                 shop = await _open_shop(gateway, settings.config.parent / SHOP)
                 await gateway.tenants.follow()
-                yield base, credentials, partial(_ask, gateway.tenants.data.stores.ontology, shop)
+                yield (
+                    base,
+                    credentials,
+                    partial(put_question, gateway.tenants.data.stores.ontology, shop),
+                )
 
 
 async def _open_shop(gateway: Gateway, folder: Path) -> str:
@@ -166,30 +167,6 @@ async def _open_shop(gateway: Gateway, folder: Path) -> str:
     edit = Edit(url=make_shop(EngineKind.SQLITE, folder), is_writable=True)
     sources = gateway.tenants.data.datasources
     return (await sources.add(DEFAULT_TENANT, SHOP, EngineKind.SQLITE, edit, tested=False)).id
-
-
-async def _ask(ontology: OntologyStore, datasource: str, text: str) -> str:
-    """Put a question about the data; return its id."""
-    now = datetime.now(UTC)
-    question = DataQuestion(id=str(uuid4()), text=text, category=QuestionCategory.TERMINOLOGY)
-    by = Provenance(
-        created_source=Source.INFERRED,
-        created_by="remit",
-        created=now,
-        edited_source=Source.INFERRED,
-        edited_by="remit",
-        edited=now,
-    )
-    item = Item(
-        tenant=DEFAULT_TENANT,
-        datasource=datasource,
-        kind=ItemKind.QUESTION,
-        key=question.key,
-        body=question.to_body(),
-        provenance=by,
-    )
-    await ontology.write(items=[item])
-    return question.id
 
 
 async def _credentials(installation: Installation) -> dict[str, str | None]:

@@ -12,8 +12,8 @@ from mcp import Client
 from mcp.client.context import ClientRequestContext
 from mcp.client.streamable_http import streamable_http_client
 
+from remit.client.transport import TRUSTS_NOBODY
 from remit.testing.gateway import LEGACY, MODERN, Running
-from remit.testing.loopback import TRUSTS_NOBODY
 
 ERAS = ["legacy", MODERN]
 

@@ -10,9 +10,9 @@ from typing import Any
 import httpx2
 import pytest
 
+from remit.client.transport import TRUSTS_NOBODY
 from remit.testing.conformance.behind import open_fixture
 from remit.testing.gateway import Running, start_gateway
-from remit.testing.loopback import TRUSTS_NOBODY
 
 
 def document(servers: Mapping[str, Mapping[str, Any]]) -> str:

@@ -10,9 +10,9 @@ import pytest
 from tests.conformance.callers import Hand
 from tests.conformance.conftest import document
 
+from remit.client.transport import TRUSTS_NOBODY
 from remit.testing.conformance.behind import open_fixture
 from remit.testing.gateway import START, Running, start_gateway
-from remit.testing.loopback import TRUSTS_NOBODY
 
 CALLS = 10
 """With two workers, that all of these and their answers meet by chance is one in a thousand."""

@@ -3,21 +3,18 @@
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
-from uuid import uuid4
 
 from anyio.from_thread import start_blocking_portal
 
 from remit.app.data import DataPlace
 from remit.client import Client, alerts, data_changes, datasources, grants, ontology, queries, roles
-from remit.data.ontology.questions import Question
 from remit.errors import ClientError
 from remit.model.data import EngineKind
-from remit.model.ontology import Item, ItemKind, Provenance, QuestionCategory, Source
 from remit.model.principals import DEFAULT_TENANT
 from remit.settings import Settings
 from remit.storage.database import default_url, open_database
+from remit.testing.questions import put_question
 from remit.testing.shops import run_on_sqlite
 
 if TYPE_CHECKING:
@@ -79,19 +76,9 @@ def _describe_data(office: "Office", administrator: Client, settings: Settings) 
 
 
 async def _ask_about_data(settings: Settings, datasource: str) -> None:
-    now = datetime.now(UTC)
-    question = Question(id=str(uuid4()), text=QUESTION, category=QuestionCategory.TERMINOLOGY)
-    by = Provenance(
-        created_source=Source.INFERRED, created_by="remit", created=now,
-        edited_source=Source.INFERRED, edited_by="remit", edited=now,
-    )  # fmt: skip
-    item = Item(
-        tenant=DEFAULT_TENANT, datasource=datasource, kind=ItemKind.QUESTION, key=question.key,
-        body=question.to_body(), provenance=by,
-    )  # fmt: skip
     async with open_database(default_url(settings.config.parent)) as database:
         place = DataPlace(settings, database, lambda _: "refuse")
-        await place.stores.ontology.write(items=[item])
+        await put_question(place.stores.ontology, datasource, QUESTION)
 
 
 def _call_tools(office: "Office") -> None:

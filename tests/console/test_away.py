@@ -15,11 +15,11 @@ from tests.console.visits import Visit, sign_in
 from remit.admin.keys import make_key
 from remit.app.gateway import open_gateway
 from remit.cli.serving import bind, open_server
+from remit.client.transport import TRUSTS_NOBODY
 from remit.errors import StorageUnavailable
 from remit.model.principals import DEFAULT_TENANT
 from remit.settings import Settings
 from remit.storage.console_sessions import ConsoleSessions
-from remit.testing.loopback import TRUSTS_NOBODY
 
 PLACE = "/var/lib/secret/place"
 

@@ -10,9 +10,9 @@ from tests.console.office import VISITORS, Office
 from tests.console.reading import Reading
 from tests.console.visits import CONSOLE, SIGN_IN, Visit
 
+from remit.client.transport import TRUSTS_NOBODY
 from remit.doors.console.page import Action, Page, Role
 from remit.doors.console.pages import PAGES
-from remit.testing.loopback import TRUSTS_NOBODY
 
 ROLES: Mapping[str, frozenset[Role]] = {
     "administrator": frozenset({Role.ADMINISTRATOR, Role.ANYBODY}),

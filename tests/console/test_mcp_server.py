@@ -27,10 +27,10 @@ from tests.console.office import Office
 from tests.console.visits import Visit, sign_in
 
 from remit.client import Client, keys, projects, tenants
+from remit.client.transport import TRUSTS_NOBODY
 from remit.doors.console.client_setups import NO_KEY, mcp_servers, setups
 from remit.errors import CredentialRefused
 from remit.testing.data_gateway import open_data_gateway
-from remit.testing.loopback import TRUSTS_NOBODY
 
 AT = "/mcp-server"
 KEY = f"{AT}/agent-key"

@@ -6,9 +6,9 @@ import httpx2
 import pytest
 from tests.console.worlds import csrf_in, next_in
 
+from remit.client.transport import TRUSTS_NOBODY
 from remit.testing.authorization_server import FakeAuthorizationServer, open_authorization_server
 from remit.testing.gateway import Running, start_gateway
-from remit.testing.loopback import TRUSTS_NOBODY
 
 SECRET = "s3cr3t-of-the-client"
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx2
 
-from remit.testing.loopback import TRUSTS_NOBODY
+from remit.client.transport import TRUSTS_NOBODY
 
 CONSOLE = "/console"
 SIGN_IN = f"{CONSOLE}/sign-in"

@@ -16,6 +16,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from remit.admin.change_record import ChangeRecord
+from remit.client.transport import TRUSTS_NOBODY
 from remit.doors.addresses import Addresses
 from remit.doors.console.begun import BegunSeal
 from remit.doors.console.guesses import Guesses
@@ -37,7 +38,6 @@ from remit.storage.database import Database, default_url, open_database
 from remit.storage.keys import Keys
 from remit.storage.users import Users
 from remit.testing.fakes import InMemoryAudit
-from remit.testing.loopback import TRUSTS_NOBODY
 
 NOON = datetime(2026, 11, 29, 12, 0, tzinfo=UTC)
 _CSRF = re.compile(r'name="csrf" value="([^"]*)"')

@@ -7,9 +7,9 @@ from typing import Any
 import anyio
 import httpx2
 
+from remit.client.transport import TRUSTS_NOBODY
 from remit.testing.crew_gateway import CrewCaller
 from remit.testing.gateway import Caller
-from remit.testing.loopback import TRUSTS_NOBODY
 
 Done = dict[str, list[list[str]]]
 

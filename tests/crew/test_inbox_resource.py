@@ -8,9 +8,9 @@ from typing import Any
 import anyio
 import httpx2
 
+from remit.client.transport import TRUSTS_NOBODY
 from remit.testing.crew_gateway import CrewCaller, CrewFolk
 from remit.testing.gateway import Caller
-from remit.testing.loopback import TRUSTS_NOBODY
 
 Name = Callable[[str], str]
 

@@ -10,9 +10,9 @@ import httpx2
 import jsonschema_rs
 import pytest
 
+from remit.client.transport import TRUSTS_NOBODY
 from remit.policy.toolsets import LOADOUTS, Loadout
 from remit.testing.data_gateway import Callers, DataGateway
-from remit.testing.loopback import TRUSTS_NOBODY
 
 SWITCHES = ("allowOntologyMaintenance", "addQueryTools", "addOntologyMaintenance")
 

@@ -8,18 +8,16 @@ table of loadouts, and every other one is told that there is no such tool.
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
 
 import pytest
 
-from remit.data.ontology.questions import Question
-from remit.model.ontology import Item, ItemKind, Provenance, QuestionCategory, Source
 from remit.model.principals import DEFAULT_TENANT
 from remit.policy.toolsets import LOADOUTS, Loadout
 from remit.testing.data_gateway import SOURCE, Callers, DataCaller
+from remit.testing.questions import put_question
 from remit.testing.shops import run_on_sqlite
 
 UNKNOWN: Final = "-32602"
@@ -64,28 +62,7 @@ class World:
     async def question(self) -> str:
         source = await self.callers.stores.datasources.find_datasource(DEFAULT_TENANT, SOURCE)
         assert source is not None
-        now = datetime.now(UTC)
-        asked = Question(
-            id=str(uuid4()), text="What is a pot?", category=QuestionCategory.TERMINOLOGY
-        )
-        by = Provenance(
-            created_source=Source.INFERRED,
-            created_by="remit",
-            created=now,
-            edited_source=Source.INFERRED,
-            edited_by="remit",
-            edited=now,
-        )
-        item = Item(
-            tenant=DEFAULT_TENANT,
-            datasource=source.id,
-            kind=ItemKind.QUESTION,
-            key=asked.key,
-            body=asked.to_body(),
-            provenance=by,
-        )
-        await self.callers.stores.ontology.write(items=[item])
-        return asked.id
+        return await put_question(self.callers.stores.ontology, source.id, "What is a pot?")
 
     async def change(self) -> str:
         await self.dev.does("refresh_schema")  # the first look selects what is there

@@ -18,7 +18,7 @@ from tests.docs.blocks import REPOSITORY, Block
 from tests.docs.scratch import LONGEST, Scratch, is_long_running
 
 from remit.admin.declaration import parse_document
-from remit.testing.loopback import TRUSTS_NOBODY
+from remit.client.transport import TRUSTS_NOBODY
 
 PROMPT = "$ "
 ANY = "…"

@@ -30,6 +30,7 @@ from remit.calls.record import Recorder
 from remit.calls.states import States
 from remit.calls.validate import Validator
 from remit.cli.serving import bind
+from remit.client.transport import TRUSTS_NOBODY
 from remit.doors.addresses import Addresses
 from remit.doors.execute.endpoint import ExecuteDoor, ExecuteEndpoint
 from remit.doors.guard import Guard
@@ -55,7 +56,6 @@ from remit.model.roles import Role
 from remit.model.servers import ServerConfig, ServerState, ServerStatus, Transport
 from remit.model.tools import Tool, ToolId
 from remit.testing.fakes import InMemoryAgents
-from remit.testing.loopback import TRUSTS_NOBODY
 from remit.upstreams.catalogue import Catalogue
 
 UUID = "0c8f4cda-9b0c-4b5e-8a36-9ac9e9d6a1b2"

@@ -9,8 +9,8 @@ from typing import Any
 import httpx2
 import pytest
 
+from remit.client.transport import TRUSTS_NOBODY
 from remit.testing.gateway import Running, start_gateway
-from remit.testing.loopback import TRUSTS_NOBODY
 
 Serve = Callable[..., Running]
 

@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 
 import httpx2
 
+from remit.client.transport import TRUSTS_NOBODY
 from remit.testing.github_fake import GitHubFake
-from remit.testing.loopback import TRUSTS_NOBODY
 
 HOST = "http://github.example.test"
 _PASSED_ON = ("authorization", "accept", "content-type")

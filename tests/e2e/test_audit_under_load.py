@@ -14,11 +14,11 @@ import httpx2
 import pytest
 from tests.e2e.conftest import Serve
 
+from remit.client.transport import TRUSTS_NOBODY
 from remit.storage.audit import open_audit
 from remit.storage.database import default_url, open_database
 from remit.testing.fakes import sample_event
 from remit.testing.gateway import Caller, Running, fixture_entry
-from remit.testing.loopback import TRUSTS_NOBODY
 from remit.testing.upstream import executed
 
 CALLS = 200

@@ -17,9 +17,9 @@ from mcp_types import ToolListChangedNotification
 from tests.e2e.conftest import Serve
 from tests.e2e.processes import mentioning
 
+from remit.client.transport import TRUSTS_NOBODY
 from remit.testing.fleets import eventually
 from remit.testing.gateway import Caller, Running, fixture_entry
-from remit.testing.loopback import TRUSTS_NOBODY
 from remit.testing.upstream import FixtureOptions, WebFixture
 
 SLEEPER_LIMIT = 6

@@ -18,8 +18,8 @@ from mcp_types import TextContent
 from tests.e2e.client_programs import FASTMCP, LIBRARY_1, TYPESCRIPT_1, TYPESCRIPT_2
 from tests.e2e.conftest import Serve
 
+from remit.client.transport import TRUSTS_NOBODY
 from remit.testing.gateway import LEGACY, MODERN, Running, fixture_entry
-from remit.testing.loopback import TRUSTS_NOBODY
 from remit.testing.upstream import executed
 
 REPOSITORY = Path(__file__).parents[2]

@@ -22,9 +22,9 @@ from tests.e2e.conftest import Serve
 from tests.e2e.deaf import deaf_entry
 from tests.e2e.processes import descendants, mentioning, resident
 
+from remit.client.transport import TRUSTS_NOBODY
 from remit.testing.fleets import eventually
 from remit.testing.gateway import Caller, Running, fixture_entry
-from remit.testing.loopback import TRUSTS_NOBODY
 from remit.testing.upstream import executed
 
 IS_FULL = os.environ.get("HYPOTHESIS_PROFILE") == "full"

@@ -19,6 +19,7 @@ import psycopg
 import pytest
 from tests.e2e.processes import Process, descendants
 
+from remit.client.transport import TRUSTS_NOBODY
 from remit.data.datasources import Edit
 from remit.model.data import EngineKind, Execution
 from remit.model.principals import DEFAULT_TENANT
@@ -29,7 +30,6 @@ from remit.testing.data_gateway import (
     open_callers,
     open_data_gateway,
 )
-from remit.testing.loopback import TRUSTS_NOBODY
 from remit.testing.services import Postgres, open_postgres, postgres_programs
 
 CALLERS = 50

@@ -12,9 +12,9 @@ import pytest
 from tests.e2e.conftest import Serve
 from tests.e2e.processes import descendants, servers_of
 
+from remit.client.transport import TRUSTS_NOBODY
 from remit.testing.fleets import eventually
 from remit.testing.gateway import Caller, Running, fixture_entry
-from remit.testing.loopback import TRUSTS_NOBODY
 from remit.testing.upstream import executed
 
 CALLS = 200

@@ -17,9 +17,9 @@ import pytest
 from tests.e2e.conftest import Serve
 from tests.e2e.processes import Process, descendants
 
+from remit.client.transport import TRUSTS_NOBODY
 from remit.testing.fleets import eventually
 from remit.testing.gateway import Caller, Running, fixture_entry, start_gateway
-from remit.testing.loopback import TRUSTS_NOBODY
 from remit.testing.services import Postgres, Redis, open_postgres, open_redis, postgres_programs
 from remit.testing.upstream import executed
 

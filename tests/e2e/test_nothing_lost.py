@@ -17,8 +17,8 @@ import pytest
 from anyio.streams.buffered import BufferedByteReceiveStream
 from tests.e2e.conftest import Serve
 
+from remit.client.transport import TRUSTS_NOBODY
 from remit.testing.gateway import LEGACY, MODERN, Running, environment, fixture_entry
-from remit.testing.loopback import TRUSTS_NOBODY
 from remit.testing.upstream import FixtureOptions, open_web_fixture, received
 
 PNG = (

@@ -17,9 +17,9 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata, OAuthToken
 from tests.e2e.conftest import Serve
 
+from remit.client.transport import TRUSTS_NOBODY
 from remit.testing.authorization_server import FakeAuthorizationServer, open_authorization_server
 from remit.testing.gateway import Caller, Running, fixture_entry
-from remit.testing.loopback import TRUSTS_NOBODY
 
 WELL_KNOWN = "/.well-known/oauth-protected-resource"
 

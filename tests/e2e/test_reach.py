@@ -14,10 +14,10 @@ import httpx2
 import pytest
 from tests.e2e.conftest import Serve
 
+from remit.client.transport import TRUSTS_NOBODY
 from remit.storage.database import default_url, open_database
 from remit.storage.revisions import Revisions
 from remit.testing.gateway import Caller, Running, fixture_entry
-from remit.testing.loopback import TRUSTS_NOBODY
 from remit.testing.upstream import received
 
 REACH = 2.0

@@ -11,8 +11,8 @@ import anyio
 import httpx2
 import pytest
 
+from remit.client.transport import TRUSTS_NOBODY
 from remit.testing.gateway import Caller, Running, fixture_entry, start_gateway
-from remit.testing.loopback import TRUSTS_NOBODY
 from remit.testing.upstream import executed
 
 WORKERS = 2

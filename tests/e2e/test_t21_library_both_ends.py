@@ -23,8 +23,8 @@ from mcp_types import (
 )
 from tests.e2e.conftest import Serve
 
+from remit.client.transport import TRUSTS_NOBODY
 from remit.testing.gateway import Running
-from remit.testing.loopback import TRUSTS_NOBODY
 
 PAGE = "wiki://page/1"
 SERVER = """

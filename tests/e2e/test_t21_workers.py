@@ -7,9 +7,9 @@ from pathlib import Path
 import anyio
 import httpx2
 
+from remit.client.transport import TRUSTS_NOBODY
 from remit.testing.behaviour import FixtureOptions
 from remit.testing.gateway import Caller, Running, start_gateway
-from remit.testing.loopback import TRUSTS_NOBODY
 from remit.testing.upstream import open_web_fixture
 
 PAGE = "wiki://page/1"

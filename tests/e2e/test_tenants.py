@@ -18,6 +18,7 @@ from tests.e2e.processes import servers_of
 from remit.admin.keys import make_key
 from remit.admin.tenants import make_tenant
 from remit.app.installation import open_installation
+from remit.client.transport import TRUSTS_NOBODY
 from remit.settings import Settings
 from remit.storage.database import default_url, open_database
 from remit.storage.keys import Keys
@@ -25,7 +26,6 @@ from remit.storage.revisions import Revisions
 from remit.storage.tenants import Tenants
 from remit.testing.gateway import Caller, Running, fixture_entry
 from remit.testing.issuer import open_issuer
-from remit.testing.loopback import TRUSTS_NOBODY
 from remit.testing.upstream import executed
 
 pytestmark = pytest.mark.timeout(180)  # several commands, each a process

@@ -15,9 +15,9 @@ import pytest
 from tests.e2e.processes import Process, descendants
 
 from remit.cli.supervisor import Supervisor
+from remit.client.transport import TRUSTS_NOBODY
 from remit.errors import StartupError
 from remit.testing.gateway import Caller, Running, fixture_entry, run_remit, start_gateway
-from remit.testing.loopback import TRUSTS_NOBODY
 from remit.testing.upstream import received
 
 WORKERS = 2

@@ -12,9 +12,9 @@ import pytest
 from tests.observability.worlds import document
 
 from remit.calls.current import add_current, begin, note_trace
+from remit.client.transport import TRUSTS_NOBODY
 from remit.model.principals import Principal, PrincipalKind
 from remit.testing.gateway import Caller, environment, run_remit, start_gateway
-from remit.testing.loopback import TRUSTS_NOBODY
 
 ANN = Principal(kind=PrincipalKind.USER, name="ann", tenant="acme")
 

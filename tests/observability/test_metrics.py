@@ -8,9 +8,9 @@ from tests.api.worlds import ELSEWHERE
 from tests.observability.worlds import Scrape, Watched, open_watched
 
 from remit.calls.tally import BOUNDS
+from remit.client.transport import TRUSTS_NOBODY
 from remit.doors.metrics import exposition
 from remit.model.measures import Family, Measure, Sample
-from remit.testing.loopback import TRUSTS_NOBODY
 
 
 def test_every_call_is_counted_by_how_it_ended(watched: Watched) -> None:

@@ -10,8 +10,8 @@ from typing import Any
 import httpx2
 from tests.api.worlds import ROLE, Api, open_api
 
+from remit.client.transport import TRUSTS_NOBODY
 from remit.testing.gateway import MODERN, fixture_entry
-from remit.testing.loopback import TRUSTS_NOBODY
 from remit.testing.upstream import received
 
 TOOLS: list[str | Mapping[str, Any]] = [

@@ -12,6 +12,7 @@ import httpx2
 
 from remit.admin.keys import make_key
 from remit.app.bundled import CREW
+from remit.client.transport import TRUSTS_NOBODY
 from remit.model.agents import Agent
 from remit.model.principals import DEFAULT_TENANT, AgentType
 from remit.servers.toolbox import ERROR
@@ -21,7 +22,6 @@ from remit.storage.database import Database, default_url, open_database
 from remit.storage.keys import Keys
 from remit.storage.notices import Notices
 from remit.testing.gateway import Caller, Running, start_gateway
-from remit.testing.loopback import TRUSTS_NOBODY
 
 Door = Literal["mcp", "json"]
 

@@ -22,6 +22,7 @@ import httpx2
 from remit.admin.keys import make_key
 from remit.admin.secret_files import write_secret
 from remit.app.data import DataPlace
+from remit.client.transport import TRUSTS_NOBODY
 from remit.data.datasources import Edit
 from remit.data.desk import Stores
 from remit.identity.development import KEY_FILE
@@ -33,7 +34,6 @@ from remit.settings import Settings
 from remit.storage.database import Database, default_url, open_database
 from remit.storage.keys import Keys
 from remit.testing.gateway import Caller, Running, start_gateway
-from remit.testing.loopback import TRUSTS_NOBODY
 from remit.testing.shops import make_shop
 
 MASTER_KEY: Final = "correct horse battery staple"

@@ -20,10 +20,10 @@ from anyio.from_thread import start_blocking_portal
 from remit.admin.keys import make_key
 from remit.app.installation import open_installation
 from remit.cli.serving import bind
+from remit.client.transport import TRUSTS_NOBODY
 from remit.model.header_values import encode_header_value
 from remit.model.principals import DEFAULT_TENANT
 from remit.settings import Settings
-from remit.testing.loopback import TRUSTS_NOBODY
 from remit.testing.upstream import fixture_server_config
 
 MODERN = "2026-07-28"

@@ -20,7 +20,7 @@ from typing import Any, Final
 
 import httpx2
 
-from remit.testing.loopback import TRUSTS_NOBODY
+from remit.client.transport import TRUSTS_NOBODY
 
 START: Final = 60.0
 """Seconds it has to answer; generous, since CI is slow."""

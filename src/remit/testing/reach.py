@@ -12,6 +12,7 @@ import anyio
 import httpx2
 
 from remit.admin.keys import make_key
+from remit.client.transport import TRUSTS_NOBODY
 from remit.identity.development import KEY_FILE
 from remit.identity.development_tokens import make_signing_key, sign_token
 from remit.model.agents import Agent
@@ -23,7 +24,6 @@ from remit.storage.keys import Keys
 from remit.storage.revisions import Revisions
 from remit.storage.users import Users
 from remit.testing.gateway import Caller, Running, fixture_entry, start_gateway
-from remit.testing.loopback import TRUSTS_NOBODY
 
 KINDS: Final = ("key revoked", "user disabled", "agent changed", "rule removed", "grant ended")
 """What changes, in turn."""

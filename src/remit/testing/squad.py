@@ -11,10 +11,10 @@ from typing import Any
 import httpx2
 
 from remit.admin.default_roles import default_document
+from remit.client.transport import TRUSTS_NOBODY
 from remit.testing.gateway import Running, start_gateway
 from remit.testing.github_fake import TOKENS, GitHubFake, open_github_fake
 from remit.testing.jira_fake import is_jira_here, open_jira
-from remit.testing.loopback import TRUSTS_NOBODY
 
 PROJECT, BOARD, PERSON = "SHOP", "SHOP Scrum", "u01"
 """What the fake Jira begins with: a project, its board with an active sprint, one of its people."""
