@@ -8,7 +8,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 $(BIN)/remit: requirements.lock pyproject.toml
 	@echo "setting up $(VENV) (once)"
-	@python3 -m venv $(VENV) && $(PIP) -r requirements.lock
+	@$(or $(PYTHON),python3) -m venv $(VENV) && $(PIP) -r requirements.lock
 	@$(BIN)/pip install --quiet --no-build-isolation --no-deps --editable .
 	@scripts/node-tools && touch $@
 

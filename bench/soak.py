@@ -42,6 +42,7 @@ from verdict import (
     size_of,
 )
 
+from remit.model.events import ADMINISTRATION
 from remit.testing.gateway import Caller, Running, environment, fixture_entry, start_gateway
 
 CALL_TIME: Final = 8
@@ -348,7 +349,8 @@ def soaked(options: argparse.Namespace, folder: Path, bar: Progress) -> dict[str
         verified = running.remit("audit", "verify").strip()
         log = running.log.read_text(errors="replace")
     left = processes(str(folder))
-    read = [json.loads(line) for line in output.read_text().splitlines()]
+    lines = [json.loads(line) for line in output.read_text().splitlines()]
+    read = [row for row in lines if row["server"] != ADMINISTRATION]
     rows = {number_of(row): row["outcome"] for row in read}
     recorded = Counter(number_of(row) for row in read)
     sizes, grown = growth(soak.samples)

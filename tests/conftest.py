@@ -1,5 +1,6 @@
 """What every test shares."""
 
+import gc
 import os
 from collections.abc import Generator
 from pathlib import Path
@@ -52,6 +53,12 @@ def postgres() -> Generator[Postgres]:
         pytest.skip("PostgreSQL is not installed under /usr/lib/postgresql")
     with open_postgres(programs) as server:
         yield server
+
+
+def pytest_collection_finish() -> None:
+    """Leave what all tests are out of every later search for garbage, which took 0.8 s for it."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         get_default_mcp_config,
     )
     from remit.library.connection import MCPConnection
+    from remit.library.connections import MCPSession
     from remit.library.lines import ConnectionResult, ServerHealth
     from remit.library.mapper import MCPToolMapper
     from remit.library.server_entries import RuntimeSettings
@@ -40,6 +41,7 @@ else:
         "MCPProtocolError": "remit.errors",
         "MCPServerConfig": "remit.library.config",
         "MCPServerManager": "remit.library.server_manager",
+        "MCPSession": "remit.library.connections",
         "MCPToolBridge": "remit.library.bridge",
         "MCPToolMapper": "remit.library.mapper",
         "RuntimeSettings": "remit.library.server_entries",
@@ -77,6 +79,7 @@ __all__ = [
     "MCPProtocolError",
     "MCPServerConfig",
     "MCPServerManager",
+    "MCPSession",
     "MCPToolBridge",
     "MCPToolMapper",
     "RuntimeSettings",

@@ -8,7 +8,8 @@
     │   └── NotYours            it is another agent's: mail, task or epic
     ├── BadCall                 the caller may, but these arguments do not fit
     │   ├── UnknownToolGroup        no such group of tools of the `data` server (S2.15)
-    │   └── InvalidToolName         no name of a tool of the bridge (a `ValueError`, S1.22)
+    │   ├── InvalidToolName         no name of a tool of the bridge (a `ValueError`, S1.22)
+    │   └── InvalidMember           no UUID of a squad member (a `ValueError`, S0.23)
     ├── DataFailure             a data tool will not, or cannot, with a code of its own (S2.45)
     ├── LimitReached            the caller may, but not so often
     ├── UpstreamError           the server behind us failed
@@ -47,9 +48,14 @@ class RemitError(Exception):
 
 
 class Refused(RemitError):
-    """The caller may not do this."""
+    """The caller may not do this.
+
+    Attributes:
+        sent: Whether a server had heard of the call before, in an earlier round of it.
+    """
 
     code = "PERMISSION_DENIED"
+    sent: bool = False
 
 
 class Unauthenticated(Refused):
@@ -119,6 +125,10 @@ class UnknownToolGroup(BadCall):
 
 class InvalidToolName(BadCall, ValueError):
     """A name given to the bridge names no tool, or fits several (S1.22)."""
+
+
+class InvalidMember(BadCall, ValueError):
+    """What was given for the acting squad member is no UUID (S0.23)."""
 
 
 class DataFailure(RemitError):
@@ -222,6 +232,15 @@ class UpstreamProtocolError(UpstreamError):
     def is_outcome_unknown(self) -> bool:
         """No: it answered."""
         return False
+
+
+class UnreadableAnswer(UpstreamProtocolError):
+    """The server answered with something that is no answer, or too much of it: it may have run."""
+
+    @property
+    def is_outcome_unknown(self) -> bool:
+        """Yes: whatever it did, it did not say so in words that can be read."""
+        return True
 
 
 class MCPProtocolError(UpstreamError):

@@ -1,6 +1,5 @@
 """Process settings: where we listen, which files, which database (R18)."""
 
-import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,6 +11,8 @@ DEFAULT_CONFIG = "remit.yaml"
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 8400
 DEFAULT_SILENCE = 420.0
+LONGEST_SILENCE = 366 * 86_400.0
+"""Seconds beyond which nobody waits for an agent: a year."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,9 +74,16 @@ class Settings:
 
 
 def _seconds(text: str) -> float:
-    """Return what `REMIT_AGENT_SILENCE` says; the default for what is no number above zero."""
+    """Return what `REMIT_AGENT_SILENCE` says; the default where that does not do."""
+    return DEFAULT_SILENCE if not text or silence_problem(text) else float(text)
+
+
+def silence_problem(text: str) -> str | None:
+    """Say what is wrong with a value of `REMIT_AGENT_SILENCE`, or return None."""
     try:
-        seconds = float(text)
+        is_span = 0 < float(text) <= LONGEST_SILENCE
     except ValueError:
-        return DEFAULT_SILENCE
-    return seconds if 0 < seconds < math.inf else DEFAULT_SILENCE
+        is_span = False
+    if is_span or not text:
+        return None
+    return f"REMIT_AGENT_SILENCE is a number of seconds, above 0 and at most {LONGEST_SILENCE:.0f}"

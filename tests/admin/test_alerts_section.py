@@ -65,7 +65,10 @@ def test_the_rules_in_force_can_be_written_as_they_are_shown() -> None:
         ({"repeated_errors": {"errors": 1}}, "greater than or equal to 2"),
         ({"repeated_errors": {"severity": "fatal"}}, "must be 'info', 'warning' or 'critical'"),
         ({"large_data_export": {"rows": 1001}}, "less than or equal to 1000"),
-        ({"after_hours_access": {"from": "6"}}, "'alerts.after_hours_access.from'"),
+        (
+            {"after_hours_access": {"from": "6"}},
+            "'alerts.after_hours_access.from' must be a time of day such as '06:00'",
+        ),
         ({"after_hours_access": {"from": "24:00"}}, "'alerts.after_hours_access.from'"),
         ({"after_hours_access": {"from": "22:00"}}, "no hour is a usual one"),
         ({"unusual_query_volume": {"multiplier": 5000}}, "more than 10000 statements"),

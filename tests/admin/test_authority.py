@@ -6,9 +6,10 @@ from datetime import UTC, datetime, timedelta
 from typing import cast
 
 import pytest
+from tests.calls.worlds import World, declared, tool
 
 from remit.admin.authority import Answer, Authority, WhoCan
-from remit.errors import BadCall
+from remit.errors import BadCall, CallDenied
 from remit.model.declaration import Declaration
 from remit.model.grants import Grant
 from remit.model.keys import Key
@@ -115,12 +116,12 @@ def test_a_no_names_layer_rule_and_revision() -> None:
 
 
 @pytest.mark.parametrize("role", ["lead", "clerk", "intern", "nosuch"])
-@pytest.mark.parametrize("tool", [STATUS, PUSH, ToolId("vault", "open"), ToolId("x", "y")])
-def test_what_is_explained_is_what_is_decided(role: str, tool: ToolId) -> None:
+@pytest.mark.parametrize("asked", [STATUS, PUSH, ToolId("vault", "open"), ToolId("x", "y")])
+def test_what_is_explained_is_what_is_decided(role: str, asked: ToolId) -> None:
     # R10
-    answer = authority(STATUS, PUSH).explain(acting(role), str(tool))
+    answer = authority(STATUS, PUSH).explain(acting(role), str(asked))
 
-    assert answer.explanation.decision == decide(SNAPSHOT, acting(role), tool)
+    assert answer.explanation.decision == decide(SNAPSHOT, acting(role), asked)
 
 
 @pytest.mark.parametrize(
@@ -164,18 +165,47 @@ def test_a_name_that_means_nothing_is_a_no_that_says_how_to_ask(alias: str) -> N
     }
 
 
-def test_a_name_that_fits_several_tools_lists_them() -> None:
+def test_a_name_that_fits_several_tools_lists_them_to_whoever_asks_who_can() -> None:
     # R2
-    asked = authority(ToolId("a_", "x"), ToolId("a", "_x"))
-
     with pytest.raises(BadCall) as bad:
-        asked.explain(acting("lead"), "mcp__a___x")
+        authority(ToolId("a_", "x"), ToolId("a", "_x")).who_can("mcp__a___x", [], NOON)
 
     assert str(bad.value) == (
         "the name 'mcp__a___x' fits several tools: a/_x, a_/x; use one of them"
     )
-    with pytest.raises(BadCall):
-        asked.who_can("mcp__a___x", [], NOON)
+
+
+NEAR, FAR = ToolId("a_b", "c"), ToolId("a", "b_c")
+
+
+@pytest.mark.parametrize(
+    ("granted", "meant"), [((), FAR), ((NEAR,), NEAR), ((FAR,), FAR), ((NEAR, FAR), None)]
+)
+def test_a_name_that_fits_several_tools_means_what_it_would_mean_in_a_call(
+    granted: Sequence[ToolId], meant: ToolId | None
+) -> None:
+    # R10: there is no second path
+    role = Role(name="one", tools={one.server: (one.name,) for one in granted})
+    offers = {one.server: [tool(one.server, one.name)] for one in (NEAR, FAR)}
+    world = World(declared([role], ["a", "a_b"]), offers)
+    asked = Authority(world.snapshot, world.directory.names, ())
+
+    if meant is None:
+        with pytest.raises(BadCall, match="a/b_c, a_b/c; use one of them"):
+            asked.explain(acting("one"), "mcp_a_b_c")
+        return
+    answer = asked.explain(acting("one"), "mcp_a_b_c")
+
+    assert answer.tool == meant
+    decision = answer.explanation.decision
+    assert decision.allowed is bool(granted)
+    call = world.call(acting("one"), "mcp_a_b_c")
+    if decision.allowed:
+        assert world.authorize(call).permit.tool_id == meant
+    else:
+        with pytest.raises(CallDenied) as denied:
+            world.authorize(call)
+        assert (denied.value.reason, denied.value.rule) == (decision.reason, decision.rule)
 
 
 def test_everybody_who_can_is_named_in_the_shape_of_the_contract() -> None:
@@ -295,6 +325,21 @@ def test_an_administrators_key_can_nothing_by_that_alone() -> None:
     keys = [replace(key("admin"), admin=True), key("elsewhere", "lead", tenant="acme")]
 
     assert authority().who_can("git/push", keys, NOON).keys == ()
+
+
+def test_another_spelling_of_a_resource_means_nothing_unless_it_is_listed() -> None:
+    # R10: as in every call
+    odd, listed = "git/resource:file:///a/../b", ToolId("git", "resource:FILE:///b")
+    normal = authority().explain(acting("intern"), "git/resource:file:///b")
+    asked = authority(available=(listed,))
+
+    answer = asked.explain(acting("intern"), odd)
+
+    assert normal.explanation.decision.allowed
+    assert (answer.tool, answer.explanation.decision.allowed) == (None, False)
+    assert answer.explanation.decision.reason.endswith("it holds a dot segment")
+    assert asked.who_can(odd, [key("ci", "intern")], NOON) == WhoCan()
+    assert asked.explain(acting("intern"), str(listed)).explanation.decision.allowed
 
 
 def test_nobody_can_what_means_nothing() -> None:

@@ -7,9 +7,9 @@ import pytest
 
 from remit.admin.changes import (
     authority_changes,
+    compare,
     document_changes,
     known_tools,
-    shifts_of_authority,
 )
 from remit.admin.declaration import parse_document
 from remit.model.tools import ToolId
@@ -120,7 +120,7 @@ def test_whoever_is_not_asked_neither_gains_nor_loses(
     before, after = (parse_document(one).declaration for one in (old, new))
     tools = {*known_tools(before), *known_tools(after), ToolId("git", "pull"), ToolId("wiki", "x")}
 
-    told = shifts_of_authority(before, after, tools, tenant="default", now=NOW)
+    told = compare(before, after, tools, tenant="default", now=NOW).shifts()
 
     assert told == authority_changes(_snapshot(old), _snapshot(new), tools)
     assert told != ()

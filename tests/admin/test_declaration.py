@@ -99,9 +99,9 @@ def test_every_key_of_a_tool_acts() -> None:
 
 
 def test_a_legacy_switch_of_a_tool_group_is_ignored_and_that_of_a_server_counts() -> None:
-    # R19
+    # R19, S2.15
     groups = {
-        "user": {"enabled": False},
+        "user": {"enabled": False, "customTools": ["query"]},
         "developer": {"enabled": 3},
         "agent_tools": {"enabled": 1},
     }
@@ -225,6 +225,37 @@ def test_a_version_without_quotes_is_meant() -> None:
 )
 def test_sizes_are_numbers_or_texts_with_a_unit(written: object, size: int) -> None:
     assert parse_document({"audit": {"body_cap": written}}).declaration.audit.body_cap == size
+
+
+WHOLE = {
+    "audit: {retention_days: %s}": 365_000,
+    "audit: {retention_rows: %s}": 2**31 - 1,
+    "audit: {body_cap: %s}": 1024**4,
+    "mcp_servers: {git: {builtin: git, max_concurrency: %s}}": 2**31 - 1,
+    "mcp_servers: {git: {builtin: git, max_children: %s}}": 2**31 - 1,
+    "mcp_servers: {git: {builtin: git, max_message: %s}}": 1024**4,
+    "mcp_servers: {git: {builtin: git, timeout: %s}}": 600,
+    "limits: [{calls: %s, per: minute}]": 2**31 - 1,
+    "alerts: {large_data_export: {rows: %s}}": 1000,
+    "alerts: {large_data_export: {rows_per_hour: %s}}": 2**31 - 1,
+    "alerts: {new_user_high_volume: {queries: %s}}": 10_000,
+}
+
+
+@pytest.mark.parametrize(("text", "most"), WHOLE.items())
+def test_every_number_has_a_largest_and_whoever_writes_more_is_told(
+    tmp_path: Path, text: str, most: int
+) -> None:
+    file = tmp_path / "remit.yaml"
+    file.write_text(text % most)
+    load_declaration(file)
+
+    for larger in (str(most + 1), "9" * 19, "9" * 5000):
+        file.write_text(text % larger)
+        with pytest.raises(DeclarationError) as caught:
+            load_declaration(file)
+        (problem,) = caught.value.problems
+        assert f"is too large: it must be less than or equal to {most}" in problem.message
 
 
 def test_the_way_the_gateway_is_seen_and_how_it_keeps_its_record_are_taken_over() -> None:

@@ -1,6 +1,6 @@
 """What `remit doctor` makes of what it sees (issue 4)."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -24,6 +24,7 @@ async def found(
     off: tuple[str, ...] = (),
     state: Path | None = None,
     database: DatabaseHealth | None = None,
+    looks: Sequence[Callable[[], Awaitable[Finding | None]]] = (),
 ) -> dict[str, Finding]:
     """Examine servers that show *trials*; return what is found by code, `ok` left out."""
     given = trials or {}
@@ -38,7 +39,9 @@ async def found(
     servers = {name: ServerConfig(name=name, enabled=name not in off) for name in (*given, *off)}
     examination = await examine(
         Patient(servers=servers, try_out=try_out, check=lambda _: report or Report()),
-        None if state is None else Premises(state=state, files=(), look_at_database=look),
+        None
+        if state is None
+        else Premises(state=state, files=(), look_at_database=look, looks=looks),
     )
     assert [server.name for server in examination.servers] == list(servers)
     wrong = [finding for finding in examination.findings if finding.grade is not Grade.OK]
@@ -144,6 +147,26 @@ async def test_what_is_wrong_with_the_database(
     assert told[code].grade is grade
 
 
+@pytest.mark.parametrize(
+    ("health", "words"),
+    [
+        ({}, "start it, or"),
+        ({"is_file": True}, "let whoever runs remit read and write the file"),
+        ({"is_file": True, "is_read_only": True}, "mount its storage so that it can be written"),
+    ],
+)
+async def test_what_to_do_about_a_database_fits_its_kind(
+    tmp_path: Path, health: dict[str, Any], words: str
+) -> None:
+    tmp_path.chmod(0o700)
+
+    told = await found(
+        state=tmp_path, database=DatabaseHealth(name="'db'", problem="no answer", **health)
+    )
+
+    assert told["database-away"].remedy.startswith(words)
+
+
 async def test_what_is_wrong_with_the_state_folder(tmp_path: Path) -> None:
     (tmp_path / "journal").mkdir()
     rejected = tmp_path / "journal" / "1-a.jsonl.rejected"
@@ -198,3 +221,18 @@ async def test_datasources_are_looked_at_where_there_is_a_data_server() -> None:
 
 async def _never(name: str) -> ServerTrial:
     raise AssertionError(name)
+
+
+async def test_what_else_is_looked_at_is_told_where_there_is_something_to_say(
+    tmp_path: Path,
+) -> None:
+    tmp_path.chmod(0o700)
+    odd = Finding(code="odd", about="x", grade=Grade.WARNING, message="m", remedy="r")
+
+    async def says() -> Finding | None:
+        return odd
+
+    async def is_silent() -> Finding | None:
+        return None
+
+    assert await found(state=tmp_path, looks=(is_silent, says)) == {"odd": odd}

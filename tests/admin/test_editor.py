@@ -146,7 +146,7 @@ async def test_a_rehearsal_says_what_would_be_and_writes_nothing() -> None:
 
     assert (edited.number, edited.is_written) == (2, False)
     assert [one.gains for one in edited.authority] == [False]
-    assert [one.number for one in await world.store.all_revisions("default")] == [1]
+    assert [one.number for one in await world.store.summaries("default")] == [1]
     assert world.followed == []
 
 

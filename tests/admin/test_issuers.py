@@ -1,7 +1,10 @@
 """`identity.jwt`: whose tokens are accepted, and what an entry may not say (T14)."""
 
+from pathlib import Path
+
 import pytest
 
+from remit.admin.check import check_declaration
 from remit.admin.declaration import parse_document
 from remit.errors import DeclarationError, Problem
 from remit.model.grants import JwtIssuer
@@ -108,6 +111,26 @@ def test_an_issuer_that_could_not_be_trusted_is_refused(
     assert [problem.code for problem in found] == [code]
     assert told in found[0].message
     assert "identity.jwt[0]" in found[0].message
+
+
+def test_keys_that_are_not_there_are_told_by_check(tmp_path: Path) -> None:
+    base = {key: value for key, value in GOOD.items() if not key.startswith(("jwks", "secret"))}
+    issuers = [
+        {**base, "issuer": "secret", "secret_env": "SECRET_OF_I"},
+        {**base, "issuer": "file", "jwks_file": "keys.json"},
+        {**base, "issuer": "far", "jwks_file": str(tmp_path / "keys.json")},
+    ]
+    loaded = parse_document({"identity": {"jwt": issuers}})
+
+    def codes(*, folder: Path | None, **environ: str) -> list[str]:
+        return [
+            each.code for each in check_declaration(loaded, environ=environ, folder=folder).warnings
+        ]
+
+    assert codes(folder=tmp_path) == ["missing-variable", "missing-file", "missing-file"]
+    assert codes(folder=None, SECRET_OF_I="x") == ["missing-file"]
+    (tmp_path / "keys.json").write_text('{"keys": []}')
+    assert codes(folder=tmp_path, SECRET_OF_I="x") == []
 
 
 def test_an_issuer_has_one_entry() -> None:

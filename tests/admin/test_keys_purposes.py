@@ -17,6 +17,7 @@ from remit.testing.fakes import InMemoryAgents, InMemoryKeys
 
 NOON = datetime(2026, 11, 27, 12, 0, tzinfo=UTC)
 ROLES = {name: Role(name=name) for name in ("tech_lead", "designer")}
+QUERY, OTHER = "01a2251b-dda5-79c0-817b-0b7c51feb48b", "01a2251b-dda5-79c0-817b-0b7c51feb48c"
 WORKER = Agent(id="w1", tenant="default", type=AgentType.WORKER, created=NOON)
 
 
@@ -33,9 +34,9 @@ async def test_a_role_and_a_user_role_go_together() -> None:
 
 
 async def test_a_service_key_may_be_limited_to_queries() -> None:
-    new = await made(InMemoryKeys(), service=True, queries=["q1", "q2", "q1"])
+    new = await made(InMemoryKeys(), service=True, queries=[QUERY, OTHER, QUERY.upper()])
 
-    assert (new.key.service, new.key.queries) == (True, ("q1", "q2"))
+    assert (new.key.service, new.key.queries) == (True, (QUERY, OTHER))
 
 
 async def test_an_agents_key_opens_the_door_as_that_agent() -> None:
@@ -99,9 +100,17 @@ async def test_other_purposes_stand_alone(purpose: dict[str, Any]) -> None:
 
 async def test_only_a_service_key_is_limited_to_queries() -> None:
     with pytest.raises(BadCall, match="add --service"):
-        await made(InMemoryKeys(), role="designer", queries=["q1"])
-    with pytest.raises(BadCall, match="a query's id is"):
-        await made(InMemoryKeys(), service=True, queries=["q\n1"])
+        await made(InMemoryKeys(), role="designer", queries=[QUERY])
+
+
+@pytest.mark.parametrize("query", ["", "not-a-uuid", "q\n1", QUERY[:-1], QUERY.replace("-", "")])
+async def test_what_is_no_id_of_a_query_is_refused(query: str) -> None:
+    store = InMemoryKeys()
+
+    with pytest.raises(BadCall, match="is no id of a query: that is a UUID"):
+        await made(store, service=True, queries=[OTHER, query])
+
+    assert await store.all_keys("default") == []
 
 
 async def test_an_unknown_user_role_is_answered_with_those_that_there_are() -> None:

@@ -114,3 +114,18 @@ def test_every_wrong_limit_is_told_at_once() -> None:
         "limits[2]",
         "limits[3]",
     ]
+
+
+@pytest.mark.parametrize("calls", [2**31, 2**63, 10**30, "9223372036854775807", "9" * 5000])
+def test_more_calls_than_every_store_can_count_are_too_many(calls: object) -> None:
+    # a number of more than 18 digits is a text to whoever reads YAML
+    (problem,) = problems({"calls": calls, "per": "minute"})
+
+    assert (problem.code, problem.message) == (
+        "bad-value",
+        "'limits[0].calls' is too large: it must be less than or equal to 2147483647",
+    )
+
+
+def test_as_many_calls_as_every_store_can_count_are_a_limit() -> None:
+    assert read(calls=2**31 - 1, per="minute").calls == 2**31 - 1

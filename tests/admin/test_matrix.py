@@ -64,6 +64,7 @@ KEYS = [
     key("worker", agent="w1"),
     key("stray", agent="gone"),
     key("root", admin=True),
+    key("laptop", "lead", owner="out"),
 ]
 AGENTS = [
     Agent(id="w1", tenant="default", type=AgentType.WORKER, role="lead", created=NOON),
@@ -72,7 +73,8 @@ AGENTS = [
 
 
 async def subjects(declaration: Declaration = SOME) -> Subjects:
-    keys, agents = InMemoryKeys(), InMemoryAgents()
+    keys, agents, users = InMemoryKeys(), InMemoryAgents(), InMemoryUsers()
+    await users.disable("default", "out", NOON)
     for one in KEYS:
         await keys.add(one)
     for agent in AGENTS:
@@ -82,7 +84,7 @@ async def subjects(declaration: Declaration = SOME) -> Subjects:
         roles=declaration.roles,
         keys=keys,
         agents=agents,
-        users=InMemoryUsers(),
+        users=users,
         now=NOON,
     )
 

@@ -15,6 +15,7 @@ from remit.admin.project_key import (
 from remit.errors import Conflict, NotFound
 from remit.testing.fakes import InMemoryKeys
 
+QUERY = "01a2251b-dda5-79c0-817b-0b7c51feb48b"
 NOW = datetime(2026, 11, 28, 3, 30, tzinfo=UTC)
 LATER = NOW + timedelta(minutes=1)
 
@@ -51,18 +52,18 @@ async def test_a_masked_key_tells_which_one_and_no_secret() -> None:
 
 async def test_what_a_key_was_limited_to_outlives_its_renewal() -> None:
     store, until = InMemoryKeys(), NOW + timedelta(hours=1)
-    await _make(store, queries=("q1",), act_for=("w1",), expires=until)
+    await _make(store, queries=(QUERY,), act_for=("w1",), expires=until)
 
     made = await renew_project_key(store, "default", LATER)
-    assert (made.key.queries, made.key.act_for, made.key.expires) == (("q1",), ("w1",), until)
+    assert (made.key.queries, made.key.act_for, made.key.expires) == ((QUERY,), ("w1",), until)
 
     expired = await renew_project_key(store, "default", until + timedelta(1))
-    assert (expired.key.queries, expired.key.expires) == (("q1",), None)
+    assert (expired.key.queries, expired.key.expires) == ((QUERY,), None)
 
 
 async def test_a_revoked_key_is_gone_and_the_next_begins_anew() -> None:
     store = InMemoryKeys()
-    await _make(store, queries=("q1",))
+    await _make(store, queries=(QUERY,))
 
     revoked = await revoke_project_key(store, "default", LATER)
 

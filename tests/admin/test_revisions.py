@@ -1,5 +1,8 @@
 """What a file may write, what is in force beside it, and going back (R18)."""
 
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -7,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from remit.admin.change_record import Progress
 from remit.admin.declaration import Loaded, parse_document
 from remit.admin.revisions import (
     Follower,
@@ -39,13 +43,36 @@ def _document(*tools: str) -> dict[str, Any]:
 
 
 async def _start(
-    store: InMemoryRevisions, *tools: str, author: str = "serve", replace: bool = False
+    store: InMemoryRevisions,
+    *tools: str,
+    author: str = "serve",
+    replace: bool = False,
+    recorded: list[tuple[str, int, int]] | None = None,
 ) -> tuple[tuple[str, ...], int]:
     """Return the tools that are in force, and the revision, for whoever starts beside a file."""
     loaded, number = await declaration_in_force(
-        store, "default", _file(*tools), author=author, now=NOW, replace=replace
+        store,
+        "default",
+        _file(*tools),
+        author=author,
+        now=NOW,
+        recording=_Recorded([] if recorded is None else recorded).making,
+        replace=replace,
     )
     return loaded.declaration.roles["dev"].tools["git"], number
+
+
+@dataclass(frozen=True, slots=True)
+class _Recorded:
+    """Keeps (reason, revision before, revision after) of each change."""
+
+    kept: list[tuple[str, int, int]]
+
+    @asynccontextmanager
+    async def making(self, reason: str, revision: int) -> AsyncGenerator[Progress]:
+        progress = Progress(revision=revision)
+        yield progress
+        self.kept.append((reason, revision, progress.revision))
 
 
 async def _console(store: InMemoryRevisions, *tools: str) -> None:
@@ -59,6 +86,24 @@ async def test_a_file_that_changes_is_a_new_revision_and_one_that_does_not_is_no
     assert await _start(store, "a") == (("a",), 1)
     assert await _start(store, "b") == (("b",), 2)
     assert await _start(store, "a") == (("a",), 3)
+
+
+async def test_a_revision_that_a_start_writes_is_on_record_and_nothing_else() -> None:
+    store, recorded = InMemoryRevisions(), list[tuple[str, int, int]]()
+
+    for tool in ("a", "a", "b"):
+        await _start(store, tool, recorded=recorded)
+    await _start(store, "c", author="", recorded=recorded)
+    await _console(store, "b", "c")
+    with pytest.raises(Conflict):
+        await _start(store, "d", recorded=recorded)
+    await _start(store, "d", replace=True, recorded=recorded)
+
+    assert recorded == [
+        ("from remit.yaml", 0, 1),
+        ("from remit.yaml", 1, 2),
+        ("from remit.yaml", 3, 4),
+    ]
 
 
 async def test_what_others_wrote_counts_while_the_file_stays_as_it_is() -> None:
@@ -152,7 +197,7 @@ async def test_deciding_by_a_changed_file_writes_nothing() -> None:
     assert await _start(store, "a", author="") == (("a",), 1)
     await _start(store, "a")
     assert await _start(store, "b", author="") == (("b",), 2)
-    assert len(await store.all_revisions("default")) == 1
+    assert len(await store.summaries("default")) == 1
 
 
 async def test_going_back_to_what_is_not_there_or_not_valid_is_refused() -> None:

@@ -8,6 +8,7 @@ import httpx2
 from tests.api.worlds import ROLE, Api
 
 from remit.client.transport import TRUSTS_NOBODY
+from remit.doors.api.paging import cursor_at
 from remit.model.events import ADMINISTRATION
 
 ADMIN = "key:admin"
@@ -113,15 +114,18 @@ def test_a_declaration_goes_out_without_its_secrets_and_comes_back_with_them(api
 
 
 def test_a_grant_is_known_by_what_it_says(api: Api) -> None:
-    body = {"group": "guests", "effect": "deny", "tool": "tools/re*"}
-    name = api.send("POST", "/grants", body=body).json()["name"]
+    body = {"group": "guests", "effect": "deny", "tool": "tools/*"}
+    made = api.send("POST", "/grants", body=body).json()
+    name = made["name"]
     assert api.send("POST", "/grants", body=body).status_code == 409
     shown = api.get(f"/grants/{name}")
     assert (shown["subject"], shown["effect"], shown["tool"]) == (
         "group:guests",
         "deny",
-        "tools/re*",
+        "tools/*",
     )
+    assert f"group:guests + role:{ROLE}" in {one["subject"] for one in made["authority"]}
+    assert api.get(f"/revisions/{made['revision']}/diff")["authority"] == made["authority"]
 
     ended = {**body, "until": "2026-01-01T00:00:00Z"}
     headers = {"If-Match": api.tag("/grants")}
@@ -241,3 +245,24 @@ def as_key(api: Api, text: str) -> int:
     return httpx2.get(
         f"{api.base}/api/v1/me", headers={"X-API-Key": text}, timeout=30, verify=TRUSTS_NOBODY
     ).status_code
+
+
+def test_the_history_comes_in_pages_newest_first(api: Api) -> None:
+    for name in ("p1", "p2", "p3"):
+        api.send("POST", "/roles", body={"name": f"{name}-{uuid4().hex}", "tools": {}})
+    whole = api.get("/revisions")["items"]
+    found: list[Any] = []
+    cursor: str | None = ""
+
+    while cursor is not None:
+        page = api.get("/revisions", params={"limit": 2} | ({"cursor": cursor} if cursor else {}))
+        found += page["items"]
+        cursor = page["next"]
+
+    assert len(whole) >= 4
+    assert found == whole
+    assert [one["number"] for one in whole] == list(range(len(whole), 0, -1))
+    for place in ("", "x", "9" * 10, "1" * 11):
+        wrong = cursor_at(place, of="revisions")
+        reply = api.send("GET", "/revisions", params={"cursor": wrong})
+        assert (reply.status_code, reply.json()["code"]) == (422, "INVALID_INPUT")

@@ -35,19 +35,47 @@ def test_a_method_that_a_path_does_not_take_names_those_that_it_takes(api: Api) 
 
 
 @pytest.mark.parametrize(
-    ("body", "where"),
+    ("body", "where", "said"),
     [
-        ({"name": "x", "role": ROLE, "colour": "red"}, "body.colour"),
-        ({"role": ROLE}, "body.name"),
-        ({"name": 7, "role": ROLE}, "body.name"),
-        ({"name": "x", "admin": "yes"}, "body.admin"),
+        (
+            {"name": "x", "role": ROLE, "colour": "red"},
+            "body.colour",
+            "is no field that is known here; leave it out",
+        ),
+        ({"role": ROLE}, "body.name", "is missing; give it"),
+        ({"name": 7, "role": ROLE}, "body.name", "must be a valid string"),
+        ({"name": "x", "admin": "yes"}, "body.admin", "must be a valid boolean"),
+        (
+            {"name": "x", "queries": ["q"] * 101},
+            "body.queries",
+            "must have at most 100 entries",
+        ),
     ],
-    ids=["unknown key", "nothing", "a number", "a text for a switch"],
+    ids=["unknown key", "nothing", "a number", "a text for a switch", "too many"],
 )
-def test_a_body_that_does_not_fit_is_told_where(api: Api, body: dict[str, Any], where: str) -> None:
+def test_a_body_that_does_not_fit_is_told_where(
+    api: Api, body: dict[str, Any], where: str, said: str
+) -> None:
     document = problem(api.send("POST", "/keys", body=body), 422)
 
-    assert [one["where"] for one in document["errors"]] == [where]
+    assert [(one["where"], one["message"]) for one in document["errors"]] == [(where, said)]
+    assert document["detail"] == f"{where.removeprefix('body.')}: {said}"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("", "body: must not be empty"), ("x" * 100_001, "body: must have at most 100000 characters")],
+)
+def test_a_text_of_the_wrong_length_is_told_in_plain_words(api: Api, text: str, said: str) -> None:
+    reply = api.send("POST", "/inbox/none/reply", body={"body": text})
+
+    assert problem(reply, 422)["detail"] == said
+
+
+def test_what_is_no_json_is_told_where_it_ends(api: Api) -> None:
+    reply = api.send("POST", "/keys", content=b"{", headers={"Content-Type": "application/json"})
+
+    assert problem(reply, 422)["detail"].startswith("body.1: ")
 
 
 def test_what_a_declaration_would_refuse_is_told_as_a_check_tells_it(api: Api) -> None:

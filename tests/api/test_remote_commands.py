@@ -132,6 +132,34 @@ def test_a_declaration_goes_out_is_changed_and_comes_back(api: Api, tmp_path: Pa
     assert "unknown key" in typed(api, "apply", str(file), expect=1)
 
 
+def test_masks_that_went_out_come_back_as_what_they_stand_for(api: Api, tmp_path: Path) -> None:
+    file = tmp_path / "remit.yaml"
+    declared = typed_json(api, "export")
+    declared["mcp_servers"]["far"] = far = {
+        "url": "https://ann:8f3c0a61b2d94e57@far.example.test/mcp?token=8f3c0a61b2d94e57",
+        "headers": {"X-API-Key": "8f3c0a61b2d94e57"},
+        "enabled": False,
+    }
+    file.write_text(json.dumps(declared))
+    begun = typed_json(api, "revisions")[0]["number"]
+    assert typed_json(api, "apply", str(file))["written"]
+
+    file.write_text(typed(api, "export"))
+    assert file.read_text().count("[redacted]") == 3
+    assert "8f3c0a61b2d94e57" not in file.read_text()
+    assert typed_json(api, "apply", str(file))["written"] is False
+    file.write_text(file.read_text().replace("enabled: false", "enabled: false\n    timeout: 7"))
+    assert typed_json(api, "apply", str(file))["written"]
+    shown = typed_json(api, "export")["mcp_servers"]["far"]
+    assert (shown["timeout"], shown["headers"]) == (7, {"X-API-Key": "[redacted]"})
+
+    file.write_text(json.dumps({**declared, "mcp_servers": {"new": {**far, "url": "[redacted]"}}}))
+    refused = typed(api, "apply", str(file), expect=1)
+    assert "left as it was shown it would stay" in refused
+    assert "must be an address" not in refused
+    typed(api, "rollback", str(begun))
+
+
 def test_a_call_is_made_by_the_keys_own_holder(api: Api) -> None:
     own = ("call", "--as", "key:caller-role", "tools/work")
 
@@ -152,6 +180,7 @@ def test_the_record_is_searched_exported_and_verified(api: Api, tmp_path: Path) 
     assert found[0]["id"] != found[1]["id"]
     assert "keys.revoke" in typed(api, "audit", "tail", "-n", "5")
     assert typed_json(api, "audit", "verify")["ok"]
+    assert typed(api, "audit", "verify").startswith("OK: ")
     logged = typed_json(api, "audit", "decisions", "--agent", AGENT, "--limit", "3")
     assert logged == api.get("/audit/decisions", params={"agent": AGENT, "limit": 3})["items"]
     assert typed(api, "audit", "decisions", "--agent", "no-such-agent") == "no decisions\n"

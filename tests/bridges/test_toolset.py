@@ -40,6 +40,7 @@ TOOLS: list[Any] = [
     {"name": "fail", "x-fixture": {"result": FAILURE}},
     {"name": "refuse", "x-fixture": {"error": {"code": -32000, "message": "no such shelf"}}},
     {"name": "walk", "x-fixture": {"progress": STEPS}},
+    {"name": "babble", "x-fixture": {"result": {"content": "a string"}}},
     {"name": "hang", "x-fixture": {"silent": True}},
     {"name": "die", "x-fixture": {"exit": 3}},
     {"name": "busy"},
@@ -210,6 +211,15 @@ async def test_what_a_tool_itself_says_of_its_failure_passes_as_it_is(site: Site
     assert failed.text == "the shelf is empty"
     assert refused.is_error
     assert "no such shelf" in refused.text
+
+
+async def test_a_result_without_a_list_of_contents_is_no_success(site: Site) -> None:
+    async with site.toolset("keeper") as keeper:
+        result = await keeper.call("store__babble", {})
+
+    assert result.is_error
+    assert result.text.startswith("the server answered with nonsense")
+    assert "Find out whether it took effect" in result.text
 
 
 async def test_a_server_that_died_is_a_result_and_is_back_for_a_later_call(site: Site) -> None:

@@ -369,7 +369,7 @@ async def test_a_store_that_is_away_is_said_once_and_asked_once_in_a_while() -> 
     assert store.asked == 5
     assert [(entry["log_level"], entry["event"]) for entry in logged] == [
         ("warning", "limits are not shared: each worker counts for itself"),
-        ("info", "limits are shared again"),
+        ("warning", "limits are shared again"),
     ]
     assert logged[0]["error"] == "it is away"
 

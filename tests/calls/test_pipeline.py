@@ -1,5 +1,8 @@
 """What happens to a call, in which order, and what is written of it."""
 
+from dataclasses import replace
+from typing import NoReturn
+
 import anyio
 import anyio.lowlevel
 import pytest
@@ -16,6 +19,7 @@ from remit.errors import (
     UpstreamTimeout,
     UpstreamUnavailable,
 )
+from remit.model.calls import AdmittedCall, ValidCall
 from remit.model.events import AuditEvent, EventKind
 from remit.model.tools import ToolId
 from remit.testing.fakes import InMemoryAudit
@@ -271,3 +275,67 @@ async def test_the_record_of_an_abandoned_call_is_not_cut_off_with_it() -> None:
             tasks.start_soon(slow.run, world.call(HERE, "git__status"))
 
     assert [event.kind for event in audit.events] == ["invoked", "finished"]
+
+
+async def test_a_call_that_is_given_up_while_it_waits_for_its_turn_is_on_record() -> None:
+    # R28, R29: every call, also one that never ran
+    world = clerks_world()
+
+    async def waits(_: ValidCall) -> AdmittedCall:
+        tasks.cancel_scope.cancel()
+        await anyio.sleep_forever()
+        raise AssertionError
+
+    waiting = replace(world.pipeline, limit=waits)
+    with anyio.fail_after(20):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(waiting.run, world.call(HERE, "git__status"))
+
+    (event,) = world.audit.events
+    assert (event.kind, event.outcome, event.decision) == ("refused", "none", "allow")
+    assert event.error == "the caller went away before the call ran"
+
+
+async def test_a_step_that_fails_as_nobody_foresaw_before_the_call_is_on_record() -> None:
+    # R28, R29: what was not allowed to run is on record, whatever the reason
+    world = clerks_world()
+
+    async def fails(_: ValidCall) -> AdmittedCall:
+        raise OverflowError("token=hunter2 is too large to convert")
+
+    with pytest.raises(OverflowError):
+        await replace(world.pipeline, limit=fails).run(world.call(HERE, "git__status"))
+
+    (event,) = world.audit.events
+    assert (event.kind, event.outcome, event.decision) == ("refused", "none", "allow")
+    assert event.code == "INTERNAL_ERROR"
+    assert event.error == "a step before the call failed as nobody foresaw: the log has more"
+    assert world.upstreams.invocations == []
+
+
+@pytest.mark.parametrize(
+    ("step", "told"),
+    [
+        ("limit", "the gateway was stopped before the call ran"),
+        ("invoke", "the gateway was stopped before the answer"),
+    ],
+)
+async def test_a_call_that_the_gateways_own_end_cuts_off_is_told_from_one_whose_caller_left(
+    step: str, told: str
+) -> None:
+    world = clerks_world()
+    record = Recorder(
+        world.audit, revision=lambda: 7, body_cap=lambda: 100, is_stopping=lambda: True
+    )
+
+    async def cut_off(_: object) -> NoReturn:
+        tasks.cancel_scope.cancel()
+        await anyio.sleep_forever()
+        raise AssertionError
+
+    stopped = replace(world.pipeline, record=record, **{step: cut_off})
+    with anyio.fail_after(20):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(stopped.run, world.call(HERE, "git__status"))
+
+    assert world.audit.events[-1].error == told

@@ -18,7 +18,13 @@ from tests.calls.worlds import (
 
 from remit.calls.record import MOST_ERROR, Recorder
 from remit.calls.words import MOST_NAME
-from remit.errors import BadCall, CallDenied, UpstreamProtocolError, UpstreamUnavailable
+from remit.errors import (
+    BadCall,
+    CallDenied,
+    UnreadableAnswer,
+    UpstreamProtocolError,
+    UpstreamUnavailable,
+)
 from remit.identity.clock import utc_now
 from remit.model.calls import Outcome, OutcomeKind
 from remit.model.declaration import AuditSettings
@@ -179,6 +185,29 @@ async def test_a_tool_whose_server_is_away_is_recorded_as_allowed_and_never_run(
     assert world.upstreams.invocations == []
 
 
+@pytest.mark.parametrize(
+    ("failure", "outcome"),
+    [
+        (UpstreamProtocolError("answered", rpc_error=b'{"code":-32000}'), "error"),
+        (UnreadableAnswer("answered with more bytes than its max_message"), "unknown"),
+    ],
+)
+async def test_an_answer_that_cannot_be_read_says_nothing_of_whether_the_call_ran(
+    failure: UpstreamProtocolError, outcome: str
+) -> None:
+    # R23
+    world = clerks_world()
+
+    async def fail() -> bytes:
+        raise failure
+
+    world.upstreams.answer = fail
+    with pytest.raises(UpstreamProtocolError):
+        await world.pipeline.run(world.call(HERE, "git__status"))
+
+    assert world.audit.events[-1].outcome == outcome
+
+
 async def test_a_name_that_fits_several_tools_of_the_caller_is_recorded_as_bad_input() -> None:
     world = World(
         declared([Role(name="all", allow=("a/*", "a_/*"))], ["a", "a_"]),
@@ -235,7 +264,11 @@ async def test_a_row_has_the_time_from_the_door_to_the_answer() -> None:
     audit = InMemoryAudit()
     world = clerks_world()
     recorder = Recorder(
-        audit, revision=lambda: 1, body_cap=lambda: 100, now=lambda: NOON + timedelta(seconds=2)
+        audit,
+        revision=lambda: 1,
+        body_cap=lambda: 100,
+        now=lambda: NOON - timedelta(hours=1),  # somebody has set the clock back meanwhile
+        monotonic=lambda: 2.0,
     )
     valid = world.validate(world.authorize(world.call(HERE, "git__status")))
 

@@ -25,6 +25,7 @@ def stored(value: object) -> str:
         b'{"prompt_tokens":12,"total tokens":"a lot"}',
         '{"text":"Grüße, \U0001f600 \\n \\"quoted\\""}'.encode(),
         b'{"a":1,"a":2}',
+        b'{"author":"Ada","auth_type":"none","pinned":true,"shipping":"no pin","otpauth":1}',
         b'{ "a":"a secret is no token", "n":1.10,"e":1e999 }',
         rb'{"a":"\ud800 \u001b[0m", "b":1E5}',
         b" [ 1 , 2 ] ",
@@ -41,6 +42,16 @@ def test_a_body_without_secrets_is_stored_byte_for_byte(body: bytes) -> None:
         "PASSWORD",
         "db_passwd",
         "passphrase",
+        "passcode",
+        "pwd",
+        "DB_PASS",
+        "creds",
+        "AccountKey",
+        "PIN",
+        "otp",
+        "auth",
+        "basic_auth",
+        "signing_key",
         "client_secret",
         "token",
         "access_token",
@@ -75,6 +86,10 @@ def test_whatever_stands_under_a_secrets_name_is_not_stored(key: str, value: obj
         "xoxb-0123456789-abcdefghij",
         "sk-proj-0123456789abcdef",
         "AKIAIOSFODNN7EXAMPLE",
+        "sk_live_0123456789abcdefABCD",
+        "AIzaSyD-0123456789abcdefABCD",
+        "hf_0123456789abcdefABCD",
+        "npm_0123456789abcdefABCD",
         PEM,
         "-----BEGIN PRIVATE KEY-----\nMIIEpAIBAAKCAQEA7bq and the end is missing",
     ],
@@ -96,6 +111,9 @@ def test_the_shape_of_a_secret_is_found_wherever_it_stands(secret: str, before: 
         ("https://u:p@ss:word@example.test", "https://[redacted]@example.test"),
         ("https://ghp_0123456789abcdefABCD:x@h", "https://[redacted]@h"),
         ("http://host:8080/a@b", "http://host:8080/a@b"),
+        ("https://0123456789abcdefABCD@h/x", "https://[redacted]@h/x"),
+        ("ssh://git@example.test/x", "ssh://git@example.test/x"),
+        ("https://hooks.slack.com/services/T0/B0/x1", "https://[redacted]"),
         ("task-management-system-number-2", "task-management-system-number-2"),
         ("the rmt_x", "the rmt_x"),
     ],
@@ -129,12 +147,55 @@ def test_addresses_lose_their_passwords_and_words_stay(text: str, kept: str) -> 
         ("no token here: it is gone", "no token here: it is gone"),
         ("token=", "token="),
         ("token=,x", "token=,x"),
+        ("psql --password hunter2 --quiet", "psql --password [redacted] --quiet"),
+        ("--api-key  'x y' z", "--api-key  '[redacted]' z"),
+        ("pin: 4711", "pin: [redacted]"),
         ("max_tokens=5", "max_tokens=5"),
+        ('["--password", "x y", "-v"]', '["--password", "[redacted]", "-v"]'),
+        ('["Authorization", "Basic dTpw"]', '["Authorization", "[redacted]"]'),
+        ('{"name": "api_key", "value": "x"}', '{"name": "api_key", "value": "[redacted]"}'),
+        ('["lost password", "billing"]', '["lost password", "billing"]'),
+        ('["secret", "public"]', '["secret", "public"]'),
     ],
 )
 def test_text_loses_what_stands_behind_a_secrets_name(text: str, kept: str) -> None:
     assert redacted(text) == kept
     assert redacted([{text: text}]) == [{kept: REDACTED if "tokens" not in text else kept}]
+
+
+@pytest.mark.parametrize(
+    ("value", "kept"),
+    [
+        ({"name": "password", "value": "x"}, {"name": "password", "value": REDACTED}),
+        ({"key": "API_KEY", "value": ["x"]}, {"key": "API_KEY", "value": REDACTED}),
+        ({"name": "the secret of life", "value": "x"}, None),
+        ({"name": 7, "value": "x"}, None),
+        (["run", "--password", "x", "-v"], ["run", "--password", REDACTED, "-v"]),
+        (["-token", "x"], ["-token", REDACTED]),
+        (["--password", "--quiet"], None),
+        (["--password", 7], None),
+        ([["Authorization", "Basic dTpw"]], [["Authorization", REDACTED]]),
+        ([["x-api-key", "x"]], [["x-api-key", REDACTED]]),
+        (["authorization", "cookie", "x"], None),
+        (["secret", "public"], None),
+    ],
+)
+def test_a_value_beside_its_name_is_not_stored(value: object, kept: object) -> None:
+    assert redacted(value) == (value if kept is None else kept)
+    assert redacted(redacted(value)) == redacted(value)
+
+
+@pytest.mark.timeout(30)  # from each letter anew it takes minutes
+@pytest.mark.parametrize("piece", ["eyJ-", "eyJ_aaaaaaaaaa-", "-eyJaaaaaaaa.b "])
+def test_what_only_begins_as_a_token_again_and_again_is_read_once(piece: str) -> None:
+    text = piece * (200_000 // len(piece))
+
+    assert redacted([text]) == [text]
+    assert json.loads(recorded(json.dumps({"a": text}).encode(), 1_000_000))["a"] == text
+
+
+def test_what_begins_as_a_token_hides_no_other_secret() -> None:
+    assert redacted_text("eyJabcdefgh-ghp_0123456789abcdefABCD") == "eyJabcdefgh-[redacted]"
 
 
 def test_an_escape_hides_no_secret() -> None:

@@ -12,6 +12,7 @@ from tests.calls.worlds import OPEN, RESULT, World, caller, declared, story, too
 
 from remit.errors import (
     AuditUnavailable,
+    CallDenied,
     UpstreamError,
     UpstreamProtocolError,
     UpstreamTimeout,
@@ -317,3 +318,45 @@ async def test_an_attempt_that_cannot_be_recorded_is_followed_by_none() -> None:
 
     assert len(world.upstreams.invocations) == 1
     assert story(world.audit.events)[-1] == ("finished", "allow", "error", "UPSTREAM_UNAVAILABLE")
+
+
+def losing(world: World, failure: Callable[[], UpstreamError]) -> None:
+    """Let the first call fail so, and its caller lose the right to it meanwhile."""
+
+    async def answer() -> bytes:
+        await anyio.lowlevel.checkpoint()
+        no_more = replace(OPEN, deny=("s/t",))
+        world.declare(declared([no_more], [*world.declaration.servers.values()]))
+        raise failure()
+
+    world.upstreams.answer = answer
+
+
+async def test_what_never_left_is_refused_if_its_caller_may_no_more_when_it_would_be_repeated() -> (
+    None
+):
+    # R17
+    world = world_of(READING)
+    losing(world, refused)
+
+    with pytest.raises(CallDenied, match="denies"):
+        await run(world)
+
+    assert len(world.upstreams.invocations) == 1
+    assert story(world.audit.events)[-1] == ("finished", "deny", "none", "PERMISSION_DENIED")
+    assert world.audit.events[-1].rule == "roles.open.deny[0]"
+
+
+async def test_what_may_have_run_is_not_repeated_by_who_may_no_more_and_its_failure_stands() -> (
+    None
+):
+    # R17, R23
+    world = world_of(READING)
+    losing(world, broken)
+
+    with pytest.raises(UpstreamUnavailable, match=r"broke the connection$"):
+        await run(world)
+
+    assert len(world.upstreams.invocations) == 1
+    end = ("finished", "allow", "unknown", "UPSTREAM_UNAVAILABLE")
+    assert story(world.audit.events)[-1] == end

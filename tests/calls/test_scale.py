@@ -10,7 +10,7 @@ from types import FrameType
 
 import anyio
 import pytest
-from tests.calls.worlds import NOON, World, caller, declared, tool
+from tests.calls.worlds import World, caller, declared, tool
 
 from remit.admin import offers
 from remit.calls.inforce import PolicyInForce
@@ -70,7 +70,7 @@ def calls_in(work: Callable[[], object]) -> int:
 
 def _call(world: World, name: str = "s000__t0") -> None:
     world.authorize(
-        Call(id="1", principal=HERE, requested=name, scope=None, arguments=b"{}", started=NOON)
+        Call(id="1", principal=HERE, requested=name, scope=None, arguments=b"{}", started=0.0)
     )
 
 

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from tests.calls.worlds import authorized, tool, world_with
 
-from remit.calls.validate import LONGEST_ERROR, MOST_ERRORS, Examined
+from remit.calls.input_schema import LONGEST_ERROR, MOST_ERRORS
+from remit.calls.validate import Examined
 from remit.errors import BadCall
 from remit.model.servers import ServerConfig
 from remit.model.tools import ToolId

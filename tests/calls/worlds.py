@@ -101,8 +101,9 @@ class CountingUpstreams:
         timeout: float,  # noqa: ASYNC109 - the port's
         method: str = "tools/call",
         extras: Extras | None = None,
+        confirm: object = None,
     ) -> bytes:
-        del extras
+        del extras, confirm
         self.invocations.append(
             Invocation(
                 tool=tool,
@@ -155,7 +156,7 @@ class World:
             validate=self.validate,
             limit=self.limit,
             record=record,
-            invoke=Invoker(self.upstreams, record, self.states, pause=pause),
+            invoke=Invoker(self.upstreams, record, self.states, self.authorize.again, pause=pause),
             escalate=lambda authorized, failure: self.escalated.append((authorized, failure)),
         )
 
@@ -217,7 +218,7 @@ class World:
             scope=scope,
             arguments=arguments,
             meta=meta,
-            started=NOON,
+            started=0.0,
         )
 
 

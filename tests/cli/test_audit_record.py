@@ -9,13 +9,19 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import anyio
+import msgspec
 import pytest
 import typer.testing
 
-from remit.admin.audit_rows import PAGE
+from remit.admin.audit_rows import PAGE, report_entry
 from remit.cli.changes import operator
 from remit.cli.main import app
+from remit.cli.remote_values import report_of
+from remit.client.audit import Report
 from remit.model.events import AuditEvent
+from remit.model.retention import Cut
+from remit.storage.chain import Break, ChainReport
+from remit.storage.cuts import SignedCut
 from remit.storage.database import default_url, open_database
 from remit.storage.insertion import insert_events
 from remit.testing.fakes import sample_event
@@ -73,11 +79,38 @@ def test_what_is_exported_can_be_chosen_as_in_a_search(config: Path) -> None:
     def ids(*arguments: str) -> list[str]:
         return [json.loads(line)["id"] for line in remit(config, "export", *arguments).splitlines()]
 
-    assert ids("--tool", "git_push") == ["call-2", "call-1"]
+    for spelling in ("git_push", "git/git_push", "git__git_push"):
+        assert ids("--tool", spelling) == ["call-2", "call-1"]
+    assert ids("--tool", "other/git_push") == []
     assert ids("--decision", "deny") == ids("--role", "b") == ["call-1"]
     assert ids("--since", "2026-11-28T00:00") == ["call-2"]
     assert ids("--principal", "key:other", "--text", "status") == ["call-3"]
     assert ids("--code", "NONE") == []
+
+
+@pytest.mark.parametrize(
+    ("option", "moment"),
+    [("--until", "9999-12-31T23:59:59-10:00"), ("--since", "0001-01-01T00:00:00+10:00")],
+)
+def test_a_time_beyond_the_calendar_is_a_wrong_use(config: Path, option: str, moment: str) -> None:
+    for command in ("search", "export"):
+        said = remit(config, command, option, moment, status=2)
+        assert said == f"error: {moment} is beyond the calendar in UTC\n"
+
+
+@pytest.mark.parametrize(
+    ("option", "moment", "found"),
+    [
+        *(("--until", "9999-12-31T23:59:59+00:00", 1), ("--since", "0001-01-01T00:00", 1)),
+        *(("--since", "9999-12-31T23:59:59", 0), ("--until", "0001-01-01T00:00", 0)),
+    ],
+)
+def test_the_ends_of_the_calendar_can_be_asked_for(
+    config: Path, option: str, moment: str, found: int
+) -> None:
+    record(config, sample_event(1))
+
+    assert len(remit(config, "export", option, moment).splitlines()) == found
 
 
 def test_csv_has_a_header_and_no_cell_that_a_spreadsheet_would_run(config: Path) -> None:
@@ -194,6 +227,28 @@ def test_machines_with_one_master_key_trust_each_others_markers(
     assert "OK: 2 rows" in remit(config, "verify")
     monkeypatch.setenv("REMIT_MASTER_KEY", "another")
     assert "BROKEN: marker 1" in remit(config, "verify", status=1)
+
+
+def test_what_a_gateway_says_of_its_record_is_shown_as_what_is_found_beside_it() -> None:
+    broken = Break(kind="changed", link=4, seq=9, id="e-9", message="row 4 was changed")
+    cut = Cut(
+        tenant="default",
+        number=1,
+        time=datetime(2026, 11, 27, 12, 0, 0, 5000, tzinfo=UTC),
+        author="serve",
+        reason="retention_rows: 2",
+        link=3,
+        hash="ab",
+        removed=3,
+        previous="",
+    )
+    found = ChainReport(rows=3, hash="cd", broken=broken, cuts=[SignedCut(cut=cut, signed="a.b.c")])
+
+    for report in (found, ChainReport(rows=0, hash="")):
+        sent = json.dumps(report_entry(report))
+        heard = report_of(msgspec.json.decode(sent, type=Report))
+        assert report_entry(heard) == report_entry(report)
+        assert [marker.cut for marker in heard.cuts] == [marker.cut for marker in report.cuts]
 
 
 def test_a_record_that_does_not_hold_is_not_pruned(config: Path, tmp_path: Path) -> None:

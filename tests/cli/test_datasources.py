@@ -2,16 +2,15 @@
 
 import json
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Generator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cli.inside import run_inside
 
-from remit.testing.gateway import Ended, Running, environment, run_remit, start_gateway
+from remit.testing.gateway import Ended, Running, start_gateway
 
 SECRET = "hunter2-and-more"
 MASTER = {"REMIT_MASTER_KEY": "correct horse"}
@@ -33,7 +32,7 @@ def make_database(path: Path) -> None:
 
 
 def remit(folder: Path, *arguments: str, **environ: str) -> Ended:
-    return run_remit("datasources", *arguments, folder=folder, environ=environ)
+    return run_inside("datasources", *arguments, folder=folder, environ=environ)
 
 
 def listed(folder: Path) -> list[dict[str, Any]]:
@@ -90,17 +89,11 @@ def test_a_password_comes_from_the_environment_and_is_kept_encrypted_alone(folde
 
 
 def test_a_password_comes_from_standard_input(folder: Path) -> None:
-    added = subprocess.run(
-        [
-            *(sys.executable, "-m", "remit"),
-            *("datasources", "add", "shop", "--postgresql", "-", "--untested"),
-        ],
-        cwd=folder,
-        env=environment(MASTER),
-        input=f"{URL}\n",
-        capture_output=True,
-        text=True,
-        check=False,
+    added = run_inside(
+        *("datasources", "add", "shop", "--postgresql", "-", "--untested"),
+        folder=folder,
+        environ=MASTER,
+        said=f"{URL}\n",
     )
 
     assert added.returncode == 0, added.stderr

@@ -57,6 +57,19 @@ def test_a_dry_run_shows_who_gains_and_loses_what_and_writes_nothing(config: Pat
     assert [one["number"] for one in listed(config)] == [1]
 
 
+def test_whoever_a_grant_names_is_told_to_gain_or_lose_by_it(config: Path) -> None:
+    remit(config, "apply", str(config))
+    remit(config, "keys", "create", "ci", "--role", "dev")
+    config.write_text(f"{DOCUMENT}grants: [{{key: ci, effect: deny, tool: git/git_log}}]\n")
+
+    told = remit(config, "apply", str(config), "--dry-run").splitlines()
+    done = json.loads(remit(config, "apply", str(config), "--json"))
+
+    assert told[1].startswith("key:ci loses git/git_log: ")
+    assert told[2].startswith("1 change, 0 tools gained, 1 tool lost; would be revision 2")
+    assert [(one["subject"], one["change"]) for one in done["authority"]] == [("key:ci", "loses")]
+
+
 def test_a_file_is_applied_with_its_reason_and_once(config: Path) -> None:
     first = json.loads(remit(config, "apply", str(config), "--reason", "day one", "--json"))
     again = json.loads(remit(config, "apply", str(config), "--json"))

@@ -1,6 +1,7 @@
 """`remit doctor`: really connects, changes nothing, and exits by the contract (issue 4)."""
 
 import json
+import shlex
 import socket
 from pathlib import Path
 from typing import Any
@@ -101,6 +102,54 @@ def test_people_read_a_table_with_remedies(tmp_path: Path) -> None:
     assert done.exit_code == 1
     assert "error: server gone: cannot start" in done.output
     assert "    → correct its entry" in done.output
+
+
+def apply(folder: Path) -> None:
+    words = ["apply", str(folder / "remit.yaml")]
+    done = typer.testing.CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.output
+
+
+def test_a_file_that_was_edited_and_not_applied_is_a_warning(tmp_path: Path) -> None:
+    declare(tmp_path, off={"command": "no-such-program", "enabled": False})
+    assert "file-not-in-force" not in codes(doctor(tmp_path))
+    apply(tmp_path)
+    assert "file-not-in-force" not in codes(doctor(tmp_path))
+
+    declare(tmp_path, out={"command": "no-such-program", "enabled": False})
+    found = doctor(tmp_path)
+
+    (drift,) = [one for one in found["findings"] if one["code"] == "file-not-in-force"]
+    assert (drift["grade"], drift["message"]) == (
+        "warning",
+        "it is not what is in force, revision 1",
+    )
+    assert drift["remedy"] == f"'remit apply {tmp_path}/remit.yaml' makes it count"
+
+
+def test_a_file_that_no_gateway_would_start_with_is_a_warning(tmp_path: Path) -> None:
+    (tmp_path / "remit.yaml").write_text("rolls: {}\n")
+    found = doctor(tmp_path, status=1)
+
+    (wrong,) = [one for one in found["findings"] if one["code"] == "file-wrong"]
+    words = shlex.split(wrong["remedy"].split("`")[1])
+    done = typer.testing.CliRunner().invoke(app, words[1:])
+    assert (words[0], done.exit_code) == ("remit", 1)
+    assert "rolls" in done.output
+
+
+def test_a_store_of_limits_that_is_away_is_a_warning(tmp_path: Path) -> None:
+    declare(tmp_path)
+    url = "redis://somebody:hunter2@127.0.0.1:9/0"
+
+    found = doctor(tmp_path, REMIT_SHARED_URL=url)
+
+    (away,) = [one for one in found["findings"] if one["code"] == "limits-away"]
+    assert away["grade"] == "warning"
+    assert "127.0.0.1:9" in away["message"]
+    assert "hunter2" not in json.dumps(found)
+    for elsewhere in ("", "memory://"):
+        assert "limits-away" not in codes(doctor(tmp_path, REMIT_SHARED_URL=elsewhere))
 
 
 def free_ports(count: int) -> list[int]:

@@ -27,6 +27,7 @@ TOOLS: list[str | dict[str, Any]] = [
     {"name": "stuck", "x-fixture": {"progress": ['"progress":1'], "silent": True}},
     {"name": "silent", "x-fixture": {"silent": True}},
     {"name": "failing", "x-fixture": {"error": {"code": -32050, "message": "no such flight"}}},
+    {"name": "picky", "x-fixture": {"error": {"code": -32602, "message": "Unknown customer"}}},
     {
         "name": "typed",
         "inputSchema": {"type": "object", "properties": {"n": {"type": "integer"}}},
@@ -35,7 +36,7 @@ TOOLS: list[str | dict[str, Any]] = [
     },
     {"name": "query", "inputSchema": MIRRORED},
 ]
-READERS = ("read", "slow", "silent", "stuck", "failing", "typed", "query")
+READERS = ("read", "slow", "silent", "stuck", "failing", "picky", "typed", "query")
 DOOMED: list[str | dict[str, Any]] = [{"name": "die", "x-fixture": {"exit": 3}}]
 
 

@@ -116,7 +116,7 @@ DATA_EXAMPLES: Mapping[str, Make] = {
     "queries.validate": lambda _: queries.validate(*HERE, "SELECT 1"),
     "queries.validate_parameters": lambda _: queries.validate_parameters(*HERE, SQL, [CITY]),
     "queries.pending": lambda _: queries.pending(PROJECT),
-    "queries.approve": lambda c: queries.approve(PROJECT, suggested(c)),
+    "queries.approve": lambda c: queries.approve(PROJECT, suggested(c), if_match="*"),
     "queries.reject": lambda c: queries.reject(PROJECT, suggested(c), "twice"),
     "queries.move_to_pending": lambda c: queries.move_to_pending(PROJECT, rejected(c)),
     "entities.list": lambda _: ontology.list_entities(*HERE),

@@ -25,7 +25,7 @@ async def test_a_client_outlives_its_gateway(kind: str, tmp_path: Path) -> None:
     config.write_text(
         json.dumps({"version": "1.0", "mcp_servers": {"tools": entry}, "roles": roles})
     )
-    running = await anyio.to_thread.run_sync(lambda: start_gateway(tmp_path, config))
+    running = await anyio.to_thread.run_sync(lambda: start_gateway(tmp_path, config).settle())
     key = await anyio.to_thread.run_sync(running.key, "reader")
     async with open_either(kind, running.base, key=key) as client:
         assert len(await client.list_tools()) == 2

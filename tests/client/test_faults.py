@@ -1,5 +1,6 @@
 """What goes wrong between a client and its gateway, and what must not come of it."""
 
+import asyncio
 import logging
 import socket
 import threading
@@ -319,6 +320,18 @@ async def test_closing_ends_what_runs(gateway: Running) -> None:
     with pytest.raises(ClientError, match="closed"):
         async with client.stream(audit.export()):
             pass
+
+
+def test_a_client_of_another_event_loop_says_so(gateway: Running) -> None:
+    client = AsyncClient(gateway.base, key=gateway.key("reader"))
+    with asyncio.Runner() as first:
+        first.run(client.list_tools())
+
+        for use in (client.list_tools, client.aclose):
+            with pytest.raises(ClientError, match="used in another event loop; make one in each"):
+                asyncio.run(use())
+
+        first.run(client.aclose())
 
 
 def test_closing_ends_what_other_threads_wait_for(gateway: Running) -> None:

@@ -107,6 +107,15 @@ async def test_a_denied_call_and_an_unknown_tool_look_alike(
     assert told.request_id in {row["id"] for row in gateway.audit()}
 
 
+async def test_what_a_server_calls_wrong_is_no_refusal_since_the_call_was_made(
+    reader: Either,
+) -> None:
+    with pytest.raises(ClientError, match="Unknown customer") as failed:
+        await reader.call_tool("tools__picky", {})
+
+    assert not isinstance(failed.value, CallRefused)
+
+
 async def test_a_role_that_explains_denials_is_told_why(gateway: Running) -> None:
     async with AsyncClient(gateway.base, key=gateway.key("student")) as student:
         with pytest.raises(CallRefused) as refused:

@@ -88,6 +88,20 @@ async def test_a_question_whose_caller_has_left_is_over(
             await anyio.sleep(0.1)
 
 
+async def test_a_question_whose_session_was_ended_is_over(
+    gateway: Running, http: httpx2.AsyncClient
+) -> None:
+    one = await asked(gateway, http)
+    with anyio.fail_after(30):  # far less than the time that an answer may take
+        async with one.called("test_elicitation", {"message": "Who?"}) as events:
+            question = await events.next()
+            ended = await http.delete(one.url, headers=one.headers())
+            assert ended.status_code == 200
+            answer = await events.next()
+            assert await one.say({"id": question["id"], "result": FILLED}) == 404
+    assert "has left" in str(answer)
+
+
 def has_left(gateway: Running) -> bool:
     """Whether a call is on record that ended since its caller had left."""
     return "has left" in str(gateway.audit())

@@ -34,13 +34,14 @@ class Meaning:
     """
 
     client: Client
+    name: str
     file: Path
     id: str
 
     @property
     def here(self) -> tuple[str, str]:
         """Tenant and name, as operations of the client take them."""
-        return DEFAULT_TENANT, NAME
+        return DEFAULT_TENANT, self.name
 
     @property
     def at(self) -> str:
@@ -83,16 +84,16 @@ class Meaning:
 
 
 @contextmanager
-def open_meaning(office: Office) -> Generator[Meaning]:
+def open_meaning(office: Office, name: str = NAME) -> Generator[Meaning]:
     """Add the datasource to an office, not looked at yet, and take it away at the end."""
-    folder = office.folder / NAME
+    folder = office.folder / name
     folder.mkdir()
     file = Path(make_shop(EngineKind.SQLITE, folder))
     client = office.client()
     added = client.ask(
-        datasources.add(DEFAULT_TENANT, NAME, engine="sqlite", url=str(file), settings={})
+        datasources.add(DEFAULT_TENANT, name, engine="sqlite", url=str(file), settings={})
     )
-    yield Meaning(client=client, file=file, id=added.id)
-    client.ask(datasources.remove(DEFAULT_TENANT, NAME, if_match="*"))
+    yield Meaning(client=client, name=name, file=file, id=added.id)
+    client.ask(datasources.remove(DEFAULT_TENANT, name, if_match="*"))
     file.unlink()
     folder.rmdir()

@@ -124,7 +124,7 @@ def _attack(office: "Office", administrator: Client) -> None:
     for city in ("Bern", INJECTION):
         given = {"query_id": query, "parameters": {"city": city}}
         service.call_tool("execute_approved_query", given, server="data")
-    _until(
+    until(
         lambda: bool(
             administrator.ask(alerts.list_newest(DEFAULT_TENANT, status="open")).data.items
         ),
@@ -132,7 +132,8 @@ def _attack(office: "Office", administrator: Client) -> None:
     )
 
 
-def _until(is_so: Callable[[], bool], office: "Office") -> None:
+def until(is_so: Callable[[], bool], office: "Office") -> None:
+    """Wait until something is so, and fail with the log of the gateway where it never is."""
     deadline = time.monotonic() + LONGEST_WAIT
     while not is_so():
         assert time.monotonic() < deadline, office.running.log.read_text()

@@ -63,6 +63,19 @@ def test_an_agent_is_registered_and_its_page_leads_to_a_key_for_it(
     assert '<option value="agent" selected>' in form
 
 
+def test_an_orchestrator_of_an_epic_that_there_is_not_is_registered_with_a_note(
+    office: Office, visit: Visit
+) -> None:
+    name, epic = f"o-{uuid4().hex[:10]}", f"e-{uuid4().hex[:10]}"
+
+    page = visit.do(NEW, id=name, type="ORCHESTRATOR", epic=epic).text
+
+    assert f"there is no epic '{epic}'" in unescape(page)
+    (note,) = office.client().ask(agents.change(name, {"role": "guest"}, if_match="*")).notes
+    assert "`epic/create` makes one" in note
+    assert office.client().ask(agents.change(name, {"epic": None}, if_match="*")).notes == ()
+
+
 @pytest.mark.parametrize(
     ("fields", "told"),
     [

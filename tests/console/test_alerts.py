@@ -11,13 +11,16 @@ from uuid import uuid4
 
 import pytest
 from anyio.from_thread import start_blocking_portal
-from tests.console.office import Office
+from tests.console.office import DATASOURCE, Office
+from tests.console.present import INJECTION, until
 from tests.console.visits import Visit
 
-from remit.client import alerts, audit
+from remit.client import Client, alerts, audit, keys, queries
+from remit.client.queries import Draft
 from remit.data.alerts.rules import stands_for
 from remit.data.alerts.telling import OPENED, told_of
 from remit.doors.console.alert_form import RULES
+from remit.errors import ProblemDetails
 from remit.model.alerts import Alert, AlertType, Places, Severity
 from remit.model.principals import DEFAULT_TENANT
 from remit.storage.alerts import Alerts
@@ -26,6 +29,7 @@ from remit.storage.notices import Notices
 
 AT = "/alerts"
 RULES_AT = f"{AT}/rules"
+HERE = (DEFAULT_TENANT, DATASOURCE)
 HOSTILE = "user:<b>eve</b>"
 
 
@@ -97,18 +101,45 @@ def test_what_a_caller_is_called_is_text(office: Office, visit: Visit) -> None:
     assert "<b>eve" not in page
 
 
-def test_an_alert_leads_to_the_calls_that_raised_it(office: Office) -> None:
-    page = office.visit("administrator").page(AT, type="sql_injection_detected")
+def _calls_linked(page: str) -> dict[str, Any]:
+    """Return the filter of the record to which the first alert of a page leads."""
     links = [unescape(link) for link in re.findall(r'href="/console/audit\?([^"]*)"', page)]
     asked: dict[str, Any] = {name: values[0] for name, values in parse_qs(links[0]).items()}
-    asked |= {name: datetime.fromisoformat(asked[name]) for name in ("since", "until")}
+    return asked | {name: datetime.fromisoformat(asked[name]) for name in ("since", "until")}
 
-    found = office.client().ask(audit.search(audit.Filter(**asked))).items
+
+def test_an_alert_leads_to_the_calls_that_raised_it(office: Office) -> None:
+    page = office.visit("administrator").page(AT, type="sql_injection_detected")
+
+    found = office.client().ask(audit.search(audit.Filter(**_calls_linked(page)))).items
 
     assert {(row.principal, row.tool) for row in found} == {
         ("key:reports", "execute_approved_query")
     }
     assert any("OR 1=1" in row.arguments for row in found)
+
+
+def test_an_alert_of_what_came_by_the_api_leads_to_its_record(office: Office) -> None:
+    administrator, name = office.client(), f"by-api-{uuid4().hex[:8]}"
+    city = {"name": "city", "type": "string", "example": "Bern"}
+    sql = "SELECT name FROM customers WHERE city = {{city}}"
+    draft = Draft(name=name, description="By city.", sql=sql, parameters=[city])
+    query = administrator.ask(queries.create(*HERE, draft)).id
+    key = administrator.ask(keys.create(name, user_role="data")).key
+    with Client(office.base, key=key) as caller, pytest.raises(ProblemDetails):
+        caller.ask(queries.execute(*HERE, query, {"city": INJECTION}))
+    opened = alerts.list_newest(DEFAULT_TENANT, user=f"key:{name}", type_="sql_injection_detected")
+    until(lambda: bool(administrator.ask(opened).data.items), office)
+
+    page = office.visit("administrator").page(AT, user=f"key:{name}")
+
+    (row,) = administrator.ask(audit.search(audit.Filter(**_calls_linked(page)))).items
+    assert (row.principal, row.tool) == (f"key:{name}", "queries.execute")
+    administrator.ask(queries.remove(*HERE, query, if_match="*"))
+    for each in administrator.ask(
+        alerts.list_newest(DEFAULT_TENANT, user=f"key:{name}")
+    ).data.items:
+        administrator.ask(alerts.dismiss(DEFAULT_TENANT, each.id))
 
 
 def test_an_alert_is_closed_with_a_note_and_the_filter_stays(
@@ -139,6 +170,24 @@ def test_an_alert_that_is_closed_already_keeps_what_was_typed(
     assert again.status_code == 409
     assert 'role="alert"' in again.text
     assert alert_of(office, somebody).note == "a test"
+
+
+@pytest.mark.parametrize("how", ["dismiss", "resolve", "resolve-all"])
+def test_a_note_is_as_long_as_over_the_api(
+    office: Office, visit: Visit, somebody: str, how: str
+) -> None:
+    """Of a reason the record takes less, and has so much of it."""
+    one, note = alert_of(office, somebody), "long " * 398 + "enough"
+
+    if how == "resolve-all":
+        visit.do(f"{AT}/{how}", of="after_hours_access", note=note)
+    else:
+        visit.do(f"{AT}/{one.id}/{how}", note=note)
+
+    assert alert_of(office, somebody).note == note
+    wanted = audit.Filter(server="/admin", tool=f"alerts.{how.replace('-', '_')}")
+    (row,) = office.client().ask(audit.search(wanted, limit=1)).items
+    assert note[:499] in row.arguments
 
 
 def test_a_note_that_is_too_long_is_kept_in_its_place(
@@ -253,6 +302,23 @@ def test_a_threshold_that_does_not_do_is_refused_and_stays_in_the_form(
     assert f'name="large_data_export.rows" type="number" value="{entered}"' in refused.text
     assert 'value="kept"' in refused.text
     assert in_force(office) == rules
+
+
+@pytest.mark.parametrize(
+    ("field", "entered", "said"),
+    [
+        ("unusual_query_volume.multiplier", "1e999", "multiplier' must be a number"),
+        ("unusual_query_volume.multiplier", "nan", "multiplier' must be a number"),
+        ("after_hours_access.from", "6", "from' must be a time of day such as '06:00'"),
+    ],
+)
+def test_what_is_no_such_threshold_is_told_in_plain_words(
+    office: Office, visit: Visit, field: str, entered: str, said: str
+) -> None:
+    refused = visit.post(RULES_AT, form_of(office) | {field: entered})
+
+    assert refused.status_code == 422
+    assert said in unescape(refused.text).partition('role="alert"')[2][:600]
 
 
 def test_rules_that_somebody_else_changed_meanwhile_are_not_written_over(

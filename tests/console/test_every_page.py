@@ -1,6 +1,8 @@
 """Every page of the console, for everybody: who sees it, and what it is made of (must-show 3)."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
+from html import unescape
 from urllib.parse import urlsplit
 
 import httpx2
@@ -10,9 +12,12 @@ from tests.console.office import VISITORS, Office
 from tests.console.reading import Reading
 from tests.console.visits import CONSOLE, SIGN_IN, Visit
 
+from remit.client import audit, keys, me
 from remit.client.transport import TRUSTS_NOBODY
+from remit.doors.console import examination
 from remit.doors.console.page import Action, Page, Role
 from remit.doors.console.pages import PAGES
+from remit.errors import ProblemDetails, Refused
 
 ROLES: Mapping[str, frozenset[Role]] = {
     "administrator": frozenset({Role.ADMINISTRATOR, Role.ANYBODY}),
@@ -117,6 +122,58 @@ def test_an_auditor_changes_nothing(office: Office) -> None:
     }
 
     assert answers == dict.fromkeys(answers, 403)
+
+
+@pytest.mark.parametrize("who", ["auditor", "user"])
+def test_what_is_refused_is_on_record_as_the_api_refuses_it(office: Office, who: str) -> None:
+    """docs/api.md: an attempt at a change by somebody who may not is on record."""
+    visit, administrator = office.visit(who), office.client()
+    principal = office.client(who).ask(me.get()).subject
+    others = [action for _, action in actions("POST") if not action.who & ROLES[who]]
+    tried = Counter[str]()
+    for action in others:
+        if isinstance(action.makes, str) and action.makes:
+            tried[action.makes] += 1
+    more = {"entities.put": "stated/entity", "facts.remove": "stated/fact/delete",
+            "questions.escalate": "questions/q/aside"}  # fmt: skip
+    wanted = audit.Filter(principal=principal, server="/admin", decision="deny")
+    before = Counter(row.tool for row in administrator.pages(audit.search(wanted)))
+
+    for action in others:
+        visit.post(typed(action.path))
+    for path in more.values():
+        assert visit.post(f"/ontology/shop/{path}", move="escalate").status_code == 403
+    with pytest.raises(ProblemDetails) as refused:
+        office.client(who).ask(keys.create("x"))
+
+    rows = list(administrator.pages(audit.search(wanted)))
+    new = Counter(row.tool for row in rows)
+    new.subtract(before)
+    # of `/aside`, the form says which
+    assert +new == tried + Counter([*more, "questions.skip", "keys.create"])
+    by_api, by_console = [row for row in rows if row.tool == "keys.create"][:2]
+    assert by_api.code == by_console.code == Refused.code
+    errors = [administrator.ask(audit.get(row.id)).events[0].error for row in (by_api, by_console)]
+    assert errors == [str(refused.value)] * 2
+    assert f"{refused.value}, and you are signed in as {principal}" in unescape(
+        visit.post("/keys/-new").text
+    )
+
+
+def test_every_form_that_changes_something_says_what_the_api_calls_that(office: Office) -> None:
+    """Or else a refused attempt at it left no trace."""
+    described = httpx2.get(f"{office.base}/api/openapi.json", timeout=60, verify=TRUSTS_NOBODY)
+    changes: set[str] = {
+        operation["operationId"]
+        for methods in described.json()["paths"].values()
+        for method, operation in methods.items()
+        if method != "get" and isinstance(operation, dict) and "operationId" in operation
+    }
+
+    said = {action.path: action.makes for _, action in actions("POST")}
+
+    assert [path for path, makes in said.items() if not makes] == [examination.AT]
+    assert {makes for makes in said.values() if isinstance(makes, str) and makes} <= changes
 
 
 def test_a_stranger_is_led_to_the_sign_in_from_everywhere(office: Office) -> None:

@@ -2,10 +2,14 @@
 
 import re
 
-from playwright.sync_api import expect
+import httpx2
+import pytest
+from playwright.sync_api import Dialog, expect
 from tests.console.browsing import Windows, sign_in_by_form
 from tests.console.office import Office
-from tests.console.visits import CONSOLE
+from tests.console.visits import CONSOLE, SIGN_IN
+
+from remit.client.transport import TRUSTS_NOBODY
 
 WRONG = "rmt_" + "a" * 12 + "_" + "b" * 43
 
@@ -42,6 +46,100 @@ def test_colours_are_chosen_and_kept(new_page: Windows) -> None:
 
     page.reload()
     expect(page.get_by_label("Colours")).to_have_value("dark")
+
+
+@pytest.mark.parametrize("path", ["/audit?decision=deny", "/roles/edit?name=guest"])
+def test_colours_change_on_the_page_that_is_looked_at(new_page: Windows, path: str) -> None:
+    page = new_page("administrator", path)
+
+    page.get_by_label("Colours").select_option("dark")
+
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    expect(page).to_have_url(re.compile(re.escape(path) + "$"))
+
+
+def test_a_form_that_was_refused_leads_back_to_its_own_page(office: Office) -> None:
+    visit = office.visit("administrator")
+    sender = f"{office.base}{CONSOLE}/agents/-new?x=1"
+    elsewhere = "https://elsewhere.test/console/keys"
+    fields = {"csrf": visit.csrf, "id": "?", "type": "WORKER"}
+
+    pages = [
+        visit.http.post(f"{CONSOLE}/agents/-new", data=fields, headers={"referer": referer}).text
+        for referer in (sender, elsewhere, "http://[")
+    ]
+
+    backs = [re.findall(r'name="back" value="([^"]*)"', page) for page in pages]
+    assert backs[0] == [f"{CONSOLE}/agents/-new?x=1"]
+    assert all("elsewhere" not in back for (back,) in backs)
+
+
+def test_what_was_typed_is_not_left_without_asking(new_page: Windows) -> None:
+    """Neither by a link, nor by another form of the page, such as that of the colours."""
+    page = new_page("administrator", "/agents/-new")
+    asked: list[str] = []
+
+    def stay(dialog: Dialog) -> None:
+        asked.append(dialog.type)
+        dialog.dismiss()
+
+    page.on("dialog", stay)
+    field = page.get_by_label("Id")
+    field.click()
+    field.press_sequentially("typed")
+    colours = page.get_by_label("Colours")
+    for colour in ("dark", "light"):
+        colours.select_option(colour)
+    page.get_by_role("link", name="Cancel").click()
+
+    assert asked == ["beforeunload"] * 3
+    expect(field).to_have_value("typed")
+    expect(page.locator("html")).not_to_have_attribute("data-theme", "dark")
+
+
+def test_a_form_that_is_sent_is_left_without_asking(new_page: Windows) -> None:
+    page = new_page("administrator", "/agents/-new", forgives=["400", "422"])
+    page.on("dialog", lambda dialog: pytest.fail(dialog.type))
+    field = page.get_by_label("Id")
+    field.click()
+    field.press_sequentially("?")
+
+    page.get_by_role("button", name="Register").click()
+
+    expect(page.get_by_role("alert")).to_be_visible()
+
+
+def test_what_was_typed_when_the_session_ended_is_found_again(
+    office: Office, new_page: Windows
+) -> None:
+    page = new_page("administrator", "/agents/-new")
+    page.get_by_label("Id").fill("typed")
+    page.get_by_label("Reason").fill("a long one")
+    page.context.clear_cookies()
+
+    page.get_by_role("button", name="Register").click()
+
+    expect(page.get_by_role("status")).to_contain_text("your session has ended")
+    sign_in_by_form(page, office.keys["administrator"])
+    expect(page).to_have_url(f"{office.base}{CONSOLE}/agents/-new")
+    expect(page.get_by_label("Reason")).to_have_value("")
+    page.go_back()
+    page.go_back()
+    expect(page.get_by_label("Reason")).to_have_value("a long one")
+
+
+def test_a_form_of_another_site_says_nothing_of_where_to_go(office: Office) -> None:
+    with httpx2.Client(base_url=office.base, timeout=60, verify=TRUSTS_NOBODY) as stranger:
+
+        def led_to(referer: str) -> str:
+            sent = stranger.post(f"{CONSOLE}/keys/-new", headers={"referer": referer})
+            return sent.headers["location"]
+
+        assert led_to("https://elsewhere.test/console/keys") == SIGN_IN
+        own = led_to(f"{office.base}{CONSOLE}/roles/edit?name=a%20b")
+        assert own == f"{SIGN_IN}?next={CONSOLE}/roles/edit%3Fname%3Da%2520b&typed=yes"
+        assert "your session has ended" in stranger.get(own).text
+        assert "your session has ended" not in stranger.get(SIGN_IN).text
 
 
 def test_a_keyboard_goes_past_the_menu(new_page: Windows) -> None:

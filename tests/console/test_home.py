@@ -6,6 +6,7 @@ from collections.abc import Generator, Iterator
 from contextlib import ExitStack, contextmanager
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser as Chromium
@@ -15,11 +16,13 @@ from tests.console.office import Office
 from tests.console.streams import Event, watching
 from tests.console.visits import sign_in
 
-from remit.client import alerts, keys, overview
+from remit.client import alerts, data_changes, datasources, keys, overview
 from remit.client.overview import Overview
 from remit.doors.console.home import WINDOWS
 from remit.errors import ClientError
+from remit.model.data import EngineKind
 from remit.testing.gateway import fixture_entry, start_gateway
+from remit.testing.shops import make_shop, run_on_sqlite
 
 AT = "/home"
 LIVE = f"{AT}/live"
@@ -117,6 +120,47 @@ def test_the_numbers_are_those_of_the_overview(office: Office) -> None:
     newest = office.client().ask(alerts.list_newest("default", limit=5)).data.items
     for alert in newest:
         assert f"{alert.severity} {alert.title} {alert.user}" in card(page, "Last alerts")
+
+
+def test_what_waits_is_where_home_leads(tmp_path: Path) -> None:
+    """Also where nothing waits of the datasource that a page shows first."""
+    config = tmp_path / "remit.yaml"
+    config.write_text(json.dumps({"version": "1.0", "mcp_servers": {"data": {"builtin": "data"}}}))
+    running = start_gateway(tmp_path, config)
+    with ExitStack() as stack:
+        stack.callback(running.stop)
+        running.settle()
+        given = {"administrator": running.admin_key}
+        desk = Office(folder=tmp_path, running=running, keys=given, _stack=stack)
+        administrator, tenant = desk.client(), "default"
+        given["user"] = administrator.ask(keys.create("uma", user_role="user")).key
+        for name in ("first", "second"):
+            folder = tmp_path / name
+            folder.mkdir()
+            url = make_shop(EngineKind.SQLITE, folder)
+            administrator.ask(datasources.add(tenant, name, engine="sqlite", url=url))
+            administrator.ask(data_changes.refresh(tenant, name))
+        run_on_sqlite(tmp_path / "second" / "shop.sqlite", ["CREATE TABLE returned (id INTEGER)"])
+        administrator.ask(data_changes.refresh(tenant, "second", auto_select=False))
+        suggested: dict[str, Any] = {
+            "name": "Orders by status",
+            "description": "How many stand where",
+            "sql": "SELECT status, COUNT(*) AS orders FROM orders GROUP BY status",
+            "parameters": [],
+            "context": "Asked for every Monday",
+            "datasource": "second",
+        }
+        result = desk.client("user").call_tool("suggest_approved_query", suggested, server="data")
+        assert not result.is_error, result.text
+        visit = desk.visit("administrator")
+
+        def led_to(text: str) -> str:
+            found = re.search(f'href="([^"]*)">{text}</a>', visit.page(AT))
+            assert found is not None
+            return visit.http.get(unescape(found[1])).text
+
+        assert "Orders by status" in led_to("suggested queries")
+        assert "returned" in led_to("changes of schemas")
 
 
 def test_a_denied_tool_says_which_layer_and_rule(office: Office) -> None:

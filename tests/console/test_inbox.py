@@ -3,6 +3,7 @@
 import re
 from collections.abc import Generator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from html import unescape
 from uuid import uuid4
 
@@ -12,6 +13,10 @@ from tests.console.reading import Reading
 from tests.console.visits import Visit
 
 from remit.client import Client, agents, inbox, keys
+from remit.model.crew import Change, Mail
+from remit.storage.crew import Crew
+from remit.storage.database import default_url, open_database
+from remit.storage.notices import Notices
 
 HOSTILE = (
     "first line\n  <script>alert(1)</script>\n<img src=x onerror=alert(2)>\n"
@@ -118,6 +123,10 @@ def test_an_empty_answer_is_refused(office: Office, visit: Visit) -> None:
 
         assert refused.status_code in {400, 422}
         assert answers(agent) == []
+        nothing = visit.post(
+            f"/inbox/{mail}/reply", newest=newest(visit.page(f"/inbox/{mail}")), body=""
+        )
+        assert "body: must not be empty" in nothing.text
 
 
 def test_hostile_mail_is_text(office: Office, visit: Visit) -> None:
@@ -150,6 +159,41 @@ def test_an_auditor_reads_mail_and_answers_none(office: Office) -> None:
     assert auditor.post(f"/inbox/{mail}/read").status_code == 403
     (unread,) = (m for m in office.client().ask(inbox.list_newest()).items if m.id == mail)
     assert unread.read is None
+
+
+async def test_large_mails_hide_no_other_mail(office: Office, visit: Visit) -> None:
+    """They are older than all that others look at, and fill several pages by their size."""
+    prefix, then = f"old-{uuid4().hex[:6]}", datetime(2020, 1, 1, tzinfo=UTC)
+    mails = [
+        Mail(
+            id=f"{prefix}-{n:02}",
+            tenant="default",
+            sender="agent:gone",
+            to_agent="",
+            subject="old",
+            body="x" * 65_000,
+            created=then - timedelta(seconds=n),
+            read=then if n % 2 else None,
+        )
+        for n in range(70)
+    ]
+    async with open_database(default_url(office.folder)) as database:
+        await Crew(database, Notices(database)).apply(Change(mails=tuple(mails)))
+
+    def walk(link: str) -> str:
+        """Return every page from the first on, as that link leads."""
+        pages = [visit.page("/inbox")]
+        while found := re.search(f'href="([^"]*)">{link}</a>', pages[-1]):
+            pages.append(visit.http.get(unescape(found[1])).text)
+            assert "Show the newest mail" in pages[-1]
+        assert len(pages) > 2
+        return "".join(pages)
+
+    every, unread = walk("Show older mail"), walk("Show older mail that is not read")
+
+    assert {mail.id for mail in mails} <= set(re.findall(r"old-\w{6}-\d\d", every))
+    assert {mail.id for mail in mails[::2]} <= set(re.findall(r"old-\w{6}-\d\d", unread))
+    assert visit.get("/inbox", older="nonsense").status_code == 422
 
 
 def test_mail_that_there_is_not_is_said(visit: Visit) -> None:

@@ -16,6 +16,7 @@ from remit.errors import CredentialRefused
 
 NEW = "/keys/-new"
 ROLE = "backend_developer"
+QUERY = "01a2251b-dda5-79c0-817b-0b7c51feb48b"
 _SECRET = re.compile(r"rmt_[a-z2-7]{12}_[\w-]{20,}")
 
 
@@ -73,7 +74,7 @@ def test_a_new_key_works_and_its_secret_is_in_one_answer_and_nowhere_else(
     [
         ({"role": ROLE, "with_user_role": "data"}, "role backend_developer, user role data"),
         ({"kind": "user_role", "user_role": "user"}, "user role user"),
-        ({"kind": "service", "queries": "q1\r\nq2"}, "service, 2 queries"),
+        ({"kind": "service", "queries": f"{QUERY}\r\n{QUERY[:-1]}c"}, "service, 2 queries"),
         ({"kind": "agent", "agent": AGENT}, "agent builder"),
         ({"kind": "admin"}, "administrator"),
         ({"kind": "auditor"}, "auditor"),

@@ -140,10 +140,24 @@ def test_each_card_says_what_it_opens_and_what_can_go_wrong(visit: Visit) -> Non
     assert "<strong>These can destroy data.</strong>" in card(page, "developer")
     assert "make a backup first" in card(page, "developer")
     assert "Hand it out with care, and regenerate it regularly." in card(page, "agent")
-    # S2.6: clients that listen are told, the others have to be restarted
+    # S2.6, and the texts of the page: clients that listen are told, the others have to reconnect
     assert "Clients that listen are told, and list again" in card(page, "endpoint")
+    assert "must reconnect" in card(page, "endpoint")
+    assert '<a href="#setup">MCP Setup Instructions</a>' in card(page, "endpoint")
+    assert ">Pre-Approved Queries</a>" in card(page, "endpoint")
+    assert "RECOMMENDED" in card(page, "user")
+    assert "Include schema exploration and query execution tools" in card(page, "developer")
+    assert "Include ontology management and refinement tools" in card(page, "developer")
+    assert "AI Agent API Key" in card(page, "agent")
+
+
+def test_an_example_is_there_as_soon_as_there_is_a_key(visit: Visit) -> None:
+    none = visit.page(AT)
+    generate(visit)
+
     # S2.22: what stands in for a key that cannot be shown
-    assert NO_KEY in card(page, "agent")
+    assert NO_KEY in card(visit.page(AT), "agent")
+    assert "Configuration of an agent" not in card(none, "agent")
 
 
 def test_a_switch_that_is_sent_as_it_is_changes_nothing(visit: Visit) -> None:

@@ -1,7 +1,10 @@
 """The page "Ontology": questions, changes that wait, and the schema (S2.42-S2.44)."""
 
+import re
 from collections.abc import Generator
 from html import unescape
+from pathlib import Path
+from uuid import uuid4
 
 import pytest
 from tests.console.filling import fields_of
@@ -10,12 +13,16 @@ from tests.console.office import Office
 from tests.console.reading import Reading
 from tests.console.visits import CONSOLE, Visit
 
-from remit.client import data_changes, ontology, questions
+from remit.client import data_changes, datasources, ontology, questions
 from remit.data.ontology.comparison import Action
 from remit.data.ontology.questions import MOVES
 from remit.doors.console.ontology_changes import EFFECTS
 from remit.doors.console.ontology_questions import OPEN_MOVES
+from remit.doors.console.rendering import as_visible
+from remit.model.data import EngineKind
 from remit.model.ontology import QuestionStatus
+from remit.model.principals import DEFAULT_TENANT
+from remit.testing.shops import make_shop
 
 MANY = "SELECT NULL, products.id FROM products, orders, customers"
 MANY_GIFTS = f"INSERT INTO gifts {MANY}"
@@ -85,7 +92,7 @@ def test_a_question_is_shown_with_what_it_is_about_and_answered(
     assert (found.status, found.answer, found.edited_source) == ("answered", HOSTILE, "manual")
     after = reviewer.page(at)
     assert MARKUP not in after
-    assert HOSTILE in unescape(after)
+    assert as_visible(HOSTILE) in unescape(after)
     assert "/resolve" not in after
     assert asked.text in tab(reviewer, "questions", status="answered")
 
@@ -185,7 +192,8 @@ def test_a_change_of_a_hostile_name_is_text_and_rejected(meaning: Meaning, revie
     change = meaning.add_table(HOSTILE)
     page = reviewer.page("/ontology", datasource=NAME, tab="changes")
     assert MARKUP not in page
-    assert HOSTILE in unescape(page)
+    assert as_visible(HOSTILE) in unescape(page)
+    assert "\u202e" not in page
     assert Reading(page).inline == []
 
     done = reviewer.do(f"{meaning.at}/changes/{change.id}/reject")
@@ -218,15 +226,18 @@ def test_all_changes_are_approved_but_what_cannot_be(meaning: Meaning, reviewer:
 
 
 def test_a_scan_tells_what_it_found_and_a_refresh_what_it_saw(
-    meaning: Meaning, reviewer: Visit
+    office: Office, reviewer: Visit
 ) -> None:
-    meaning.client.ask(data_changes.approve_all(*meaning.here))
-    meaning.run("CREATE TABLE parcels (id INTEGER PRIMARY KEY, product_id INTEGER)", MANY_PARCELS)
-    seen = reviewer.do(f"{meaning.at}/refresh", {"select": "on"})
-    assert "tables seen; nothing waits for a decision." in seen.text
+    with open_meaning(office, "scanned") as meaning:
+        meaning.refresh()
+        meaning.run(
+            "CREATE TABLE parcels (id INTEGER PRIMARY KEY, product_id INTEGER)", MANY_PARCELS
+        )
+        seen = reviewer.do(f"{meaning.at}/refresh", {"select": "on"})
+        assert "tables seen; nothing waits for a decision." in seen.text
 
-    found = text_of(reviewer.do(f"{meaning.at}/scan").text)
-    again = text_of(reviewer.do(f"{meaning.at}/scan").text)
+        found = text_of(reviewer.do(f"{meaning.at}/scan").text)
+        again = text_of(reviewer.do(f"{meaning.at}/scan").text)
 
     assert "not known before" in found
     assert "<code>main.parcels.product_id</code>" in found
@@ -248,6 +259,38 @@ def test_a_datasource_that_is_away_is_told_on_the_page(meaning: Meaning, reviewe
 
 
 # Schema
+
+
+def test_a_first_look_from_either_tab_lets_tools_use_what_there_is(
+    office: Office, reviewer: Visit, tmp_path: Path
+) -> None:
+    for tab_of in ("changes", "schema"):
+        name = f"first-{tab_of}"
+        (tmp_path / tab_of).mkdir()
+        file = make_shop(EngineKind.SQLITE, tmp_path / tab_of)
+        adding = datasources.add(DEFAULT_TENANT, name, engine="sqlite", url=str(file), settings={})
+        source = office.client().ask(adding)
+        own = f"/ontology/{source.id}/refresh"
+        try:
+            page = reviewer.page("/ontology", datasource=name, tab=tab_of)
+            seen = reviewer.do(own, fields_of(page, f"{CONSOLE}{own}"))
+            schema = office.client().ask(data_changes.schema(DEFAULT_TENANT, name))
+        finally:
+            office.client().ask(datasources.remove(DEFAULT_TENANT, name, if_match="*"))
+
+        assert schema.tables
+        assert all(table.is_selected for table in schema.tables)
+        assert "tables seen; nothing waits for a decision." in seen.text
+
+
+def test_a_look_that_lets_tools_use_nothing_says_so(meaning: Meaning, reviewer: Visit) -> None:
+    change = f"t{uuid4().hex[:8]}"
+    meaning.run(f"CREATE TABLE {change} (id INTEGER PRIMARY KEY)")
+
+    seen = reviewer.do(f"{meaning.at}/refresh")
+
+    assert re.search(r"\d+ tables seen, of which tools may use \d+; ", seen.text)
+    meaning.client.ask(data_changes.approve_all(*meaning.here))
 
 
 def test_the_schema_shows_tables_columns_and_keys(meaning: Meaning, reviewer: Visit) -> None:

@@ -13,6 +13,7 @@ from tests.console.visits import CONSOLE, Visit
 from remit.client import ontology
 from remit.doors.console.ontology_kind import Kind
 from remit.doors.console.ontology_kinds import KINDS
+from remit.doors.console.rendering import as_visible
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +77,7 @@ def test_a_thing_is_stated_by_hand_and_taken_away(
     done = reviewer.do(at, form_of(reviewer, meaning, kind, *names) | named | fields)
 
     assert MARKUP not in done.text
-    assert HOSTILE in unescape(done.text)
+    assert as_visible(HOSTILE) in unescape(done.text)
     assert Reading(done.text).inline == []
     found = meaning.client.ask(of_kind.get(*meaning.here, *names))
     assert found.edited_source == "manual"

@@ -12,7 +12,9 @@ from tests.console.visits import Visit
 
 from remit.client import datasources, keys, queries
 from remit.client.queries import Draft, Query
-from remit.doors.console.suggestions import lines_between
+from remit.data.queries.changes import MERGED
+from remit.doors.console.rendering import as_visible
+from remit.doors.console.suggestions import TITLES, lines_between
 from remit.model.principals import DEFAULT_TENANT
 
 HERE = (DEFAULT_TENANT, DATASOURCE)
@@ -230,6 +232,48 @@ def test_what_others_wrote_is_text(office: Office, reviewer: Visit, at: str) -> 
     office.client().ask(queries.remove(*HERE, query.id, if_match="*"))
 
 
+def test_what_turns_a_text_around_is_seen_and_does_nothing(
+    office: Office, reviewer: Visit, at: str
+) -> None:
+    turning = "\u202e\u2066\u2028x"
+    name, said = fresh(), f"{fresh('why')} {turning}"
+    parameter = {"name": "city", "type": "string", "description": said, "example": turning}
+    pending = suggested(
+        office,
+        name,
+        description=said,
+        context=said,
+        sql="SELECT name FROM customers WHERE city = {{city}}",
+        parameters=[parameter],
+        constraints=said,
+        tags=[said],
+    )
+    listed = reviewer.page("/queries", tab="pending")
+    review = reviewer.page(f"{at}/{pending}/review")
+    approved = reviewer.do(f"{at}/{pending}/review/approve").text
+    ran = reviewer.post(f"{at}/{pending}/run", {"v_city": turning}).text
+    edited = reviewer.page(f"{at}/{pending}/edit")
+
+    for page in (listed, review, approved, reviewer.page("/queries")):
+        assert as_visible(said) in unescape(page)
+        assert not set(turning[:-1]) & set(unescape(page))
+    # a form sends what it was given
+    assert f'value="{turning}"' in ran
+    assert f'value="{said}"' in edited
+    office.client().ask(queries.remove(*HERE, pending, if_match="*"))
+
+
+def test_a_statement_that_reviewers_would_see_as_another_is_refused(
+    reviewer: Visit, at: str
+) -> None:
+    sql = "SELECT name FROM customers /*\u202e \u2066WHERE city = 'Bern'\u2069 \u2066 one town */"
+
+    refused = reviewer.post(f"{at}/new", entered(sql=sql))
+
+    assert "U+202E" in alert_in(refused.text)
+    assert sql in unescape(refused.text)
+
+
 def test_a_member_is_not_told_where_a_datasource_is(office: Office) -> None:
     for who in ("user", "reviewer"):
         (seen,) = office.client(who).ask(datasources.list_all(DEFAULT_TENANT))
@@ -251,6 +295,7 @@ def test_lines_of_a_change_are_told_apart() -> None:
         ("added", "SELECT b"),
         ("", "FROM t"),
     ]
+    assert len(lines_between("SELECT a --\u2028\x0b\x85\r\nFROM t", "SELECT a")) == 3
 
 
 def test_a_change_is_reviewed_beside_what_it_changes(
@@ -274,6 +319,102 @@ def test_a_change_is_reviewed_beside_what_it_changes(
 
     assert "is approved" in approved.text
     assert "email" in office.client().ask(queries.get(*HERE, query.id)).sql
+
+
+def changing(office: Office, query: Query, **fields: Any) -> str:
+    """Suggest a change of a query by the tool; return the id of the suggestion."""
+    arguments = {"query_id": query.id, "context": "It is time.", **fields}
+    result = office.client("user").call_tool("suggest_query_update", arguments, server="data")
+    assert result.structured is not None, result.text
+    return result.structured["suggestion_id"]
+
+
+def card(page: str, title: str) -> str:
+    """Return what a card of a page says, without its markup."""
+    found = re.search(rf"<h2>{title}</h2>(.*?)</section>", page, re.DOTALL)
+    return "" if found is None else unescape(re.sub(r"<[^>]+>", " ", found[1]))
+
+
+def test_a_change_of_what_was_changed_since_is_shown_and_tried_as_it_would_be(
+    office: Office, reviewer: Visit, at: str
+) -> None:
+    query = made(office)
+    suggestion = changing(office, query, description="In which town they live.")
+    sql = "SELECT id FROM customers WHERE city = {{town}}"
+    town = {"name": "town", "type": "string", "example": "Bern"}
+    change = {"sql": sql, "parameters": [town]}
+    office.client().ask(queries.change(*HERE, query.id, change, if_match="*"))
+
+    own = f"{at}/{suggestion}/review"
+    page = reviewer.page(own)
+    tried = reviewer.post(f"{own}/try").text
+
+    assert "outdated: the query was changed since" in page
+    changes = card(page, "What changes").split()
+    assert changes.count("removed") == changes.count("added") == 1
+    assert "town they live" in card(page, "What changes")
+    assert "SELECT" not in card(page, "What changes")
+    assert sql in card(page, "The query as it would be")
+    assert "town" in card(page, "The query as it would be")
+    assert "Columns: <code>id</code>." in tried
+    reviewer.do(f"{own}/approve", {"etag": etag_in(page)})
+    merged = office.client().ask(queries.get(*HERE, query.id))
+    assert (merged.sql, merged.description) == (sql, "In which town they live.")
+
+
+def test_of_each_field_that_changes_it_is_shown_what_it_was(
+    office: Office, reviewer: Visit, at: str
+) -> None:
+    query = made(office)
+    parameter = {"name": "city", "type": "string", "example": "Basel", "required": False}
+    suggestion = changing(
+        office, query, parameters=[{**parameter, "default": "Chur"}], tags=["towns"]
+    )
+
+    shown = card(reviewer.page(f"{at}/{suggestion}/review"), "What changes")
+
+    assert re.search(r"removed\s+city: string, needed, example Bern\s", shown)
+    assert re.search(r"added\s+city: string, not needed, default Chur, example Basel\s", shown)
+    assert re.search(r"added\s+towns\s", shown)
+
+
+def test_a_change_is_not_approved_into_a_query_that_its_reviewer_has_not_seen(
+    office: Office, reviewer: Visit, at: str
+) -> None:
+    query = made(office)
+    suggestion = changing(office, query, description="In which town they live.")
+    own = f"{at}/{suggestion}/review"
+    seen = etag_in(reviewer.page(own))
+    tags = {"tags": ["changed"]}
+    office.client().ask(queries.change(*HERE, query.id, tags, if_match="*"))
+
+    refused = reviewer.post(f"{own}/approve", {"etag": seen})
+
+    assert refused.status_code == 412
+    assert "Where they live." in office.client().ask(queries.get(*HERE, query.id)).description
+    assert "is approved" in reviewer.do(f"{own}/approve", {"etag": etag_in(refused.text)}).text
+
+
+def test_a_suggestion_whose_query_is_deleted_is_shown(
+    office: Office, reviewer: Visit, at: str
+) -> None:
+    query = made(office)
+    suggestion = changing(office, query, description="In which town they live.")
+    office.client().ask(queries.remove(*HERE, query.id, if_match="*"))
+    listed = reviewer.page("/queries", tab="rejected")
+    assert f"{suggestion}/review" in listed
+
+    for who in ("reviewer", "user", "auditor"):
+        page = office.visit(who).page(f"{at}/{suggestion}/review")
+        assert "a change of a query that is deleted" in page
+        assert "In which town they live." in page
+        assert "original deleted" in page
+        assert "Put it back among those to review" not in page
+
+
+def test_what_a_change_may_change_is_known_to_clients_and_pages() -> None:
+    assert queries.CHANGEABLE == MERGED
+    assert set(TITLES) == set(MERGED)
 
 
 def test_a_service_key_limited_to_queries_is_not_let_in(office: Office) -> None:

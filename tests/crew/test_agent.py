@@ -2,8 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime
 
+from remit.admin.agents import notes_on
+from remit.model.agents import Agent
 from remit.model.crew import Change
+from remit.model.principals import AgentType
 from remit.testing.crew_gateway import CrewFolk, CrewGateway, open_folk
 
 Name = Callable[[str], str]
@@ -138,6 +142,21 @@ async def test_an_agent_without_task_or_epic_is_told_so(folk: CrewFolk, name: Na
     for agent in (boss, o1, w1):
         assert await agent.fails("agent__get_task") == "INVALID_AGENT_STATE"
         assert await agent.fails("agent__get_epic") == "INVALID_AGENT_STATE"
+
+
+async def test_a_task_that_an_agents_new_type_cannot_work_on_is_noted(
+    folk: CrewFolk, name: Name
+) -> None:
+    boss, w1 = await folk.supervisor(name("s1")), await folk.worker(name("w1"))
+    epic = (await boss.does("epic__create", title="Shop", description="d"))["epicId"]
+    made = await boss.does("task__create", title="Cart", description="d", epicId=epic)
+    await boss.does("task__assign", taskId=made["taskId"], agentId=w1.id)
+    now = datetime.now(UTC)
+    agent = Agent(id=w1.id, tenant="default", type=AgentType.WORKER, epic="none", created=now)
+
+    assert await notes_on(folk.crew, agent) == ()
+    (note,) = await notes_on(folk.crew, replace(agent, type=AgentType.SUPERVISOR, epic=epic))
+    assert f"still has the task {made['taskId']!r}" in note
 
 
 async def test_an_epic_or_task_that_is_gone_is_not_found(folk: CrewFolk, name: Name) -> None:

@@ -96,6 +96,37 @@ async def test_an_epic_is_completed_once_no_task_is_left(folk: CrewFolk, name: N
     assert topics == ["epic.created", "epic.updated", "epic.updated", "agent.completed"]
 
 
+async def test_what_is_left_of_a_cancelled_epic_is_failed_and_its_workers_are_free(
+    folk: CrewFolk, name: Name
+) -> None:
+    boss, w1 = await folk.supervisor(name("s1")), await folk.worker(name("w1"))
+    o1 = await folk.orchestrator(name("o1"))
+    epic = (await o1.does("epic__create", title="Shop", description="d"))["epicId"]
+    tasks = [
+        (await o1.does("task__create", title=title, description="d"))["taskId"]
+        for title in ("Done", "Begun", "Waiting")
+    ]
+    for task in tasks[:2]:
+        await o1.does("task__assign", taskId=task, agentId=w1.id)
+        for state in ("IN_PROGRESS", "REVIEW"):
+            await w1.does("task__update_status", state=state)
+        if task == tasks[0]:
+            await o1.does("epic__approve_task", taskId=task)
+
+    await o1.does("epic__update_status", state="CANCELLED")
+
+    found = [await boss.does("task__get", taskId=task) for task in tasks]
+    assert [task["state"] for task in found] == ["COMPLETED", "FAILED", "FAILED"]
+    assert found[1]["failureReason"] == f"epic {epic} was cancelled"
+    status = await w1.does("agent__get_status")
+    assert (status["state"], status["currentTaskId"]) == ("IDLE", None)
+    (mail,) = (await w1.does("mail__list_inbox"))["mails"]
+    assert (mail["fromAgentId"], mail["subject"]) == (o1.id, "Your task was given up: Begun")
+    again = (await o1.does("epic__create", title="Next", description="d"))["epicId"]
+    task = (await o1.does("task__create", title="Cart", description="d", epicId=again))["taskId"]
+    await o1.does("task__assign", taskId=task, agentId=w1.id)
+
+
 async def test_tasks_in_review_queue_up_and_are_approved(folk: CrewFolk, name: Name) -> None:
     boss = await folk.supervisor(name("s1"))
     epic = (await boss.does("epic__create", title="E", description="d"))["epicId"]

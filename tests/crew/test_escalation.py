@@ -65,7 +65,7 @@ def call_of(
         requested=str(tool),
         scope=None,
         arguments=b"{}",
-        started=NOON,
+        started=0.0,
     )
     permit = Permit(
         principal=principal,

@@ -1,12 +1,20 @@
 """The human's side of the mail: listed, read and answered by command, with and without `--url`."""
 
 import json
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
+from remit.client import Client
+from remit.client import inbox as inbox_operations
 from remit.crew.mailbox import reply_subject
+from remit.doors.api.paging import cursor_at
+from remit.errors import ProblemDetails
+from remit.model.crew import Change, Mail
+from remit.model.principals import AgentType
 from remit.testing.crew_gateway import CrewFolk, CrewGateway
+from remit.testing.gateway import run_remit
 
 
 @pytest.fixture(params=["file", "url"])
@@ -59,6 +67,81 @@ async def test_the_human_reads_and_answers_what_an_agent_asks(
     assert changes[:2] == ["inbox.reply", "inbox.read"]
 
 
+async def old_mail(folk: CrewFolk, prefix: str) -> list[str]:
+    """Store large mails, older than all that there are, and older ones behind them; newest first.
+
+    They are read, so that other tests do not meet them.
+    """
+    then = datetime(2020, 1, 1, tzinfo=UTC)
+    stored = [
+        Mail(
+            id=f"{prefix}-{n}",
+            tenant="default",
+            from_agent="w1",
+            from_type=AgentType.WORKER,
+            sender="agent:w1",
+            to_agent="",
+            subject=f"{n}",
+            body="x" * (65_000 if n < 20 else 10),
+            created=then - timedelta(seconds=n),
+            read=then,
+        )
+        for n in range(40)
+    ]
+    await folk.crew.apply(Change(mails=tuple(stored)))
+    return [mail.id for mail in stored]
+
+
+async def test_large_mails_hide_no_other_mail(
+    folk: CrewFolk, reach: tuple[str, ...], name: Any
+) -> None:
+    prefix, running = name("old"), folk.gateway.running
+    old = await old_mail(folk, prefix)
+
+    def listed(limit: int) -> tuple[list[str], str]:
+        reached = reach or ("--config", str(running.config))
+        done = run_remit(
+            *("inbox", "list", "--all", "--json", "--limit", str(limit), *reached),
+            folder=running.folder,
+            environ=running.environ,
+        )
+        assert done.returncode == 0, done.stderr
+        return [mail["id"] for mail in json.loads(done.stdout)], done.stderr
+
+    every, told = listed(5000)
+
+    assert [mail for mail in every if mail.startswith(prefix)] == old
+    assert "older mail" not in told
+    assert listed(len(every)) == (every, told)
+    some, told = listed(len(every) - 1)
+    assert some == every[:-1]
+    assert "there is older mail: a higher --limit shows more of it" in told
+
+
+@pytest.mark.parametrize("limit", [1000, 3])
+async def test_each_page_of_the_inbox_leads_to_the_next(
+    folk: CrewFolk, name: Any, limit: int
+) -> None:
+    """docs/api.md: "`next` of one answer is the `cursor` of the next"."""
+    old = await old_mail(folk, name("old"))
+    running = folk.gateway.running
+    with Client(running.base, key=running.admin_key, timeout=60) as human:
+        asked = inbox_operations.list_newest(every=True, limit=limit)
+        found = [mail.id for mail in human.pages(asked)]
+        first = human.ask(asked)
+
+        assert len(found) == len(set(found))
+        assert [mail for mail in found if mail in old] == old
+        assert first.next is not None
+        assert len(first.items) <= limit
+        begun = inbox_operations.list_newest(every=True, cursor=first.next)
+        assert human.ask(begun).items[0].id == found[len(first.items)]
+        for cursor in (cursor_at("none", of="inbox"), cursor_at(found[0], of="keys")):
+            with pytest.raises(ProblemDetails) as refused:
+                human.ask(inbox_operations.list_newest(cursor=cursor))
+            assert refused.value.status == 422
+
+
 async def test_mail_to_the_human_is_an_event(folk: CrewFolk, name: Any) -> None:
     """S3.29."""
     worker = await folk.worker(name("w1"))
@@ -102,5 +185,5 @@ async def test_what_an_agent_writes_does_nothing_to_the_terminal_and_looks_like_
 
     head, _, body = shown.partition("\n\n")
     assert [line.split()[0] for line in head.splitlines()] == ["from", "sent", "subject"]
-    assert body == "a\tb\n\N{REPLACEMENT CHARACTER}[2Jc \N{REPLACEMENT CHARACTER}\n"
+    assert body == "a\tb\n" + r"\x1b[2Jc \u202e" + "\n"
     assert all(char.isprintable() or char in "\n\t" for char in shown)

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import anyio
 
 from remit.model.crew import Change
+from remit.storage.agents import Agents
 from remit.testing.crew_gateway import CrewCaller, CrewFolk
 
 Name = Callable[[str], str]
@@ -45,6 +46,42 @@ async def test_an_epic_gets_one_orchestrator(folk: CrewFolk, name: Name) -> None
     assert listed["count"] == len(listed["orchestrators"])
     assert await boss.fails("orchestrator__create", epicId=epic) == "INVALID_INPUT"
     assert await boss.fails("orchestrator__create", epicId="none") == "RESOURCE_NOT_FOUND"
+
+
+async def test_an_epic_whose_orchestrator_went_elsewhere_gets_another(
+    folk: CrewFolk, name: Name
+) -> None:
+    boss = await folk.supervisor(name("s1"))
+    epic, other = await _epic(boss), await _epic(boss)
+    first = (await boss.does("orchestrator__create", epicId=epic))["agentId"]
+    agents = Agents(folk.database)
+    agent = await agents.find("default", first)
+    assert agent is not None
+    await agents.change(replace(agent, epic=other), seen=agent)
+
+    second = (await boss.does("orchestrator__create", epicId=epic))["agentId"]
+
+    assert (first, second != first) == (f"orchestrator-{epic}", True)
+    assert second.startswith(f"{first}-")
+
+
+async def test_a_failed_task_that_is_given_to_another_begins_anew(
+    folk: CrewFolk, name: Name
+) -> None:
+    boss = await folk.supervisor(name("s1"))
+    w1, w2 = await folk.worker(name("w1")), await folk.worker(name("w2"))
+    task = await _task(boss, await _epic(boss), w1)
+    await w1.does("task__update_status", state="IN_PROGRESS")
+    await w1.does("task__update_status", state="FAILED", failureReason="lost")
+    stored = await folk.crew.find_task("default", task)
+    assert stored is not None
+    await folk.crew.apply(Change(tasks=(replace(stored, attempts=5),)))
+
+    await boss.does("supervisor__reassign_task", taskId=task, agentId=w2.id)
+
+    stored = await folk.crew.find_task("default", task)
+    assert stored is not None
+    assert (stored.attempts, stored.failure_reason) == (0, "")
 
 
 async def test_who_was_not_active_for_long_is_unhealthy(folk: CrewFolk, name: Name) -> None:

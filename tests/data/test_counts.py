@@ -84,7 +84,7 @@ async def test_whoever_is_none_of_these_is_shown_nothing(callers: Callers) -> No
 
 @pytest.mark.usefixtures("_all_open")
 async def test_a_service_key_is_shown_three_tools(callers: Callers) -> None:
-    service = await callers.service(queries=["q1"])
+    service = await callers.service(queries=["01a2251b-dda5-79c0-817b-0b7c51feb48b"])
 
     assert await service.tools() == ["health", "list_approved_queries", "execute_approved_query"]
 

@@ -85,11 +85,12 @@ FINDING = re.compile(r"(?m)^\| `([a-z-]+)` \| (ok|warning|error) \|")
 def test_the_page_on_the_doctor_has_every_finding_with_its_grade() -> None:
     sources = [
         *(REPOSITORY / "src/remit/admin").glob("doctor*.py"),
+        REPOSITORY / "src/remit/app/looks.py",
         REPOSITORY / "src/remit/cli/doctor.py",
     ]
     text = "\n".join(path.read_text() for path in sources)
-    areas = "declaration|server|datasource|database|record|journal|state|disk|port"
-    named = set(re.findall(rf'"((?:{areas})-[a-z]+)"', text))
+    areas = "declaration|server|datasource|database|record|journal|state|disk|file|limits|port"
+    named = set(re.findall(rf'"((?:{areas})-[a-z-]+)"', text))
 
     documented = dict(FINDING.findall(DOCTOR))
 

@@ -9,7 +9,22 @@ from anyio.abc import ByteStream
 from tests.doors.crew import Door, crew
 from tests.doors.worlds import FILES, Wire, World, build_world, caller, serving, tool
 
+from remit.doors.framing import FramingProtocol
 from remit.model.roles import Role
+
+
+@pytest.fixture
+def parsed(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """What the parser was given, in order."""
+    given: list[bytes] = []
+    feed = FramingProtocol.data_received
+
+    def note(self: FramingProtocol, data: bytes) -> None:
+        feed(self, data)
+        given.append(data)
+
+    monkeypatch.setattr(FramingProtocol, "data_received", note)
+    return given
 
 
 @pytest.fixture

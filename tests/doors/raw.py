@@ -1,6 +1,7 @@
 """Requests as bytes on a raw connection."""
 
 import anyio
+import anyio.lowlevel
 from anyio.abc import ByteStream
 
 PING = b'{"jsonrpc":"2.0","id":%d,"method":"ping"}'
@@ -37,3 +38,12 @@ async def closed(line: ByteStream) -> bool:
                 await line.receive()
         except (anyio.EndOfStream, anyio.BrokenResourceError):
             return True
+
+
+async def in_pieces(line: ByteStream, parsed: list[bytes], *pieces: bytes) -> None:
+    """Send pieces that are read one by one."""
+    for number, piece in enumerate(pieces, len(parsed) + 1):
+        await line.send(piece)
+        with anyio.fail_after(30):
+            while len(parsed) < number:
+                await anyio.lowlevel.checkpoint()

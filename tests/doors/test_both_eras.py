@@ -104,6 +104,17 @@ async def test_ping_is_answered_in_the_older_eras(wire: Wire) -> None:
     assert (await wire.send(message("ping"))).result == {}
 
 
+@pytest.mark.parametrize("meta", [5, "x", [], True])
+@pytest.mark.parametrize("method", ["tools/call", "tools/list", "ping"])
+async def test_a_meta_that_is_no_object_is_invalid(
+    files_world: World, wire: Wire, method: str, meta: object
+) -> None:
+    reply = await wire.send(message(method, {"name": "files__read", "_meta": meta}))
+
+    assert reply.error == {"code": -32602, "message": "Invalid params: _meta must be an object"}
+    assert files_world.fleet.ran == {}
+
+
 async def test_the_callers_meta_goes_upstream_as_it_came(files_world: World, wire: Wire) -> None:
     body = (
         b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"files__read",'

@@ -5,25 +5,10 @@ import pytest
 from anyio.abc import ByteStream
 from tests.doors.raw import PING, answer, post
 from tests.doors.worlds import World
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from remit.doors import head as heads_module
 from remit.doors.head import LARGEST_KEPT, Head, Heads
 from remit.model.declaration import HttpSettings
-
-
-@pytest.fixture
-def parsed(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
-    """What the parser was given, in order."""
-    given: list[bytes] = []
-    feed = HttpToolsProtocol.data_received
-
-    def note(self: HttpToolsProtocol, data: bytes) -> None:
-        given.append(data)
-        feed(self, data)
-
-    monkeypatch.setattr(HttpToolsProtocol, "data_received", note)
-    return given
 
 
 async def status(line: ByteStream) -> bytes:

@@ -101,8 +101,9 @@ class FakeFleet:
         timeout: float,  # noqa: ASYNC109 - the port's signature
         method: str = "tools/call",
         extras: Extras | None = None,
+        confirm: object = None,
     ) -> bytes:
-        del timeout, method, extras
+        del timeout, method, extras, confirm
         self.acting.append(principal)
         self.ran[str(tool)] = self.ran.get(str(tool), 0) + 1
         self.received.append((arguments, meta))
@@ -286,12 +287,13 @@ def world_over(
     servers = _Servers(policy)
     states = States(b"key")
     record = Recorder(audit, revision=lambda: policy.revision, body_cap=policy.body_cap)
+    authorize = Authorizer(directory, fleet, policy)
     pipeline = Pipeline(
-        authorize=Authorizer(directory, fleet, policy),
+        authorize=authorize,
         validate=Validator(fleet, servers, states),
         limit=Limiter(OwnAllowances()),
         record=record,
-        invoke=Invoker(fleet, record, states, pause=pause),
+        invoke=Invoker(fleet, record, states, authorize.again, pause=pause),
         escalate=lambda _authorized, _failure: None,
     )
     changes = ListChanges(

@@ -28,6 +28,10 @@ async def call(ask: Ask, tool: str, arguments: dict[str, Any]) -> str:
     return f"{NAME} could not {tool}: {result.text}" if result.is_error else result.text
 
 
+async def leave() -> None:
+    sys.exit(3)
+
+
 async def answer(ask: Ask) -> str:
     word, _, rest = ask.prompt.partition(" ")
     match word:
@@ -47,6 +51,14 @@ async def answer(ask: Ask) -> str:
             return "woken"
         case "refuse":
             raise ToolError(rest)
+        case "return":
+            return json.loads(rest)
+        case "exit":
+            sys.exit(rest)
+        case "fork":
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(leave)
+            return "left"
         case _:
             raise ValueError("password=hunter2")
 

@@ -151,6 +151,10 @@ async def test_agents_are_not_asked_in_a_circle_nor_without_end(
         ("refuse the library is closed", "the library is closed"),
         ("crash", "ann failed (ValueError); what it did until then is done"),
         ("wait /dev/null", "ann was stopped after 3 s; what it did until then is done"),
+        ("return null", "ann failed (it returned NoneType, not text); what it did until then"),
+        ("return 5", "ann failed (it returned int, not text); what it did until then"),
+        ("exit password=hunter2", "ann failed (SystemExit); what it did until then is done"),
+        ("fork", "ann failed (BaseExceptionGroup); what it did until then is done"),
     ],
 )
 async def test_a_failure_is_told_in_words_and_without_secrets(

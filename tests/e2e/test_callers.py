@@ -64,8 +64,13 @@ async def test_a_users_token_opens_what_its_role_opens_until_the_user_is_disable
     assert await caller.until_listed({"tools__work"}) == {"tools__work"}
     assert "result" in await caller.call("tools__work")
 
+    text = running.remit("keys", "create", "laptop", "--role", "worker", "--owner", "ann")
+    key = Caller(http, running.url, text.splitlines()[0])
+    await until(key, 200)
+
     running.remit("users", "disable", "ann")
     await until(caller, 401)
+    await until(key, 401)
     assert json.loads(running.remit("users", "list", "--json"))[0]["name"] == "ann"
     running.remit("users", "enable", "ann")
     running.remit("users", "enable", "ann", expect=1)

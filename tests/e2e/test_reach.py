@@ -126,6 +126,11 @@ async def test_a_file_that_changed_is_read_at_a_hangup_and_a_wrong_one_changes_n
         running.process.send_signal(signal.SIGHUP)
         await _within(10, lambda: _refused(caller, "write"))
         assert [one["author"] for one in _revisions(running)] == ["serve", "serve"]
+    applied = running.audit("--tool", "declaration.apply")
+    assert [(row["principal"], row["outcome"], row["revision"]) for row in applied] == [
+        ("serve", "ok", 2),
+        ("serve", "ok", 1),
+    ]
 
 
 async def test_servers_come_and_go_while_the_others_keep_their_connections(

@@ -171,3 +171,20 @@ async def test_t10_refused_for_three_seconds_it_is_tried_a_few_times_and_found(
     assert told["retry_in"] <= LONGEST_PAUSE
     assert not [reply for reply in replies if reply["result"].get("isError")]
     assert len(executed(ran)) == 3
+
+
+async def test_a_call_that_the_server_took_before_it_went_is_not_made_again(
+    running: Running, http: httpx2.AsyncClient, wiki: WebFixture, ran: Path
+) -> None:
+    """R23: its stream broke off after an event with an id, and cannot be resumed."""
+    session = await session_of(running, http)
+    wiki.leaves_at = "tools/call"
+
+    reply = await session.call("wiki__work")
+
+    assert failure_of(reply).endswith("connection refused; whether it took effect is unknown")
+    assert reply["result"]["_meta"]["remit/outcome"] == "unknown"
+    wiki.start()
+    await session.until_listed({"wiki__work"})
+    assert [row["outcome"] for row in running.audit()] == ["unknown"]
+    assert len(executed(ran)) == 1

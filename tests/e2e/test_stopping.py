@@ -101,7 +101,11 @@ async def test_a_call_that_outlasts_the_grace_is_told_so_and_nothing_is_a_traceb
     assert replies[0].status_code == 503
     assert "is stopping" in replies[0].json()["error"]["message"]
     assert "Traceback" not in running.log.read_text()
-    assert [row["outcome"] for row in running.audit()] == ["unknown"]
+    (row,) = running.audit()
+    assert (row["outcome"], row["error"]) == (
+        "unknown",
+        "the gateway was stopped before the answer",
+    )
 
 
 def test_a_gateway_that_was_started_with_interrupts_ignored_ends_at_a_termination(

@@ -4,6 +4,8 @@ import json
 import os
 import re
 import signal
+import subprocess
+import sys
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -14,10 +16,18 @@ import httpx2
 import pytest
 from tests.e2e.processes import Process, descendants
 
+from remit.__main__ import ARENAS
 from remit.cli.supervisor import Supervisor
 from remit.client.transport import TRUSTS_NOBODY
 from remit.errors import StartupError
-from remit.testing.gateway import Caller, Running, fixture_entry, run_remit, start_gateway
+from remit.testing.gateway import (
+    Caller,
+    Running,
+    environment,
+    fixture_entry,
+    run_remit,
+    start_gateway,
+)
 from remit.testing.upstream import received
 
 WORKERS = 2
@@ -140,6 +150,25 @@ async def test_a_worker_started_later_runs_the_revision_in_force_whatever_the_fi
         assert "result" in await caller.call("files__write")
 
 
+@pytest.mark.parametrize("options", [(), ("--workers", "2")], ids=["alone", "by workers"])
+async def test_a_hangup_at_the_start_ends_nothing(tmp_path: Path, options: tuple[str, ...]) -> None:
+    config, log = tmp_path / "remit.yaml", tmp_path / "log"
+    config.write_text(json.dumps(_document(tmp_path, ["read"])))
+    command = (sys.executable, "-m", "remit", "serve", "--config", str(config), "--port", "0")
+    with (
+        log.open("wb") as sink,
+        subprocess.Popen([*command, *options], cwd=tmp_path, env=environment(), stderr=sink) as one,
+    ):
+        try:
+            await _until((tmp_path / ".remit").exists)  # it has begun, and does not serve yet
+            one.send_signal(signal.SIGHUP)
+            await _until(lambda: "remit serves" in log.read_text() or one.poll() is not None)
+            assert one.poll() is None
+        finally:
+            one.terminate()
+    assert one.returncode == 0
+
+
 async def test_a_hangup_reloads_every_worker(running: Running) -> None:
     await _all_serve(running)
     running.config.write_text(json.dumps(_document(running.folder, ["read"])))
@@ -199,19 +228,60 @@ def _kill(process: Process) -> None:
     os.kill(process.pid, signal.SIGKILL)
 
 
-@pytest.mark.parametrize("said", [None, "3"])
-async def test_the_threads_of_a_worker_share_one_arena_unless_the_environment_says_otherwise(
-    said: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def _listeners(port: int) -> int:
+    lines = Path("/proc/net/tcp").read_text().splitlines()[1:]
+    return sum(
+        line.split()[1].endswith(f":{port:04X}") and line.split()[3] == "0A" for line in lines
+    )
+
+
+async def test_a_worker_that_replaces_another_takes_calls_once_its_servers_are_up(
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.delenv("MALLOC_ARENA_MAX", raising=False)
-    if said is not None:
-        monkeypatch.setenv("MALLOC_ARENA_MAX", said)
-    told = tmp_path / "told"
+    document = _document(tmp_path, ["read", "write"])
+    entry = document["mcp_servers"]["files"]
+    slowly = ["-c", 'sleep 1; exec "$0" "$@"', entry["command"], *entry["args"]]
+    entry |= {"command": "sh", "args": slowly, "session": "shared"}
+    config = tmp_path / "remit.yaml"
+    config.write_text(json.dumps(document))
+    running = start_gateway(tmp_path, config, None, "--workers", str(WORKERS))
 
-    with anyio.fail_after(30), pytest.raises(ExceptionGroup):
-        await Supervisor(["sh", "-c", f'echo "$MALLOC_ARENA_MAX" > {told}; exit 1'], 1).run()
+    async def works() -> bool:
+        async with _fresh(running) as caller:
+            answer = await caller.call("files__read")
+            return "result" in answer and not answer["result"].get("isError")
 
-    assert told.read_text() == f"{said or 1}\n"
+    try:
+        await _all_serve(running)
+        with anyio.fail_after(60):
+            while not all([await works() for _ in range(10)]):
+                """The first ones serve at once."""
+            _kill(next(iter(_workers(running))))
+            await _until(lambda: _listeners(running.port) == WORKERS - 1)
+            while _listeners(running.port) < WORKERS:
+                assert await works()
+            for _ in range(20):
+                assert await works()
+    finally:
+        running.stop()
+
+
+@pytest.mark.parametrize(("said", "counts"), [({}, b"1"), ({ARENAS: "3"}, b"3")])
+async def test_threads_share_one_arena_unless_the_environment_says_otherwise(
+    tmp_path: Path, said: dict[str, str], counts: bytes
+) -> None:
+    config = tmp_path / "remit.yaml"
+    config.write_text("version: '1.0'\n")
+    running = start_gateway(tmp_path, config, said, "--workers", str(WORKERS))
+    try:
+        await _all_serve(running)
+        found = {running.process.pid, *(worker.pid for worker in _workers(running))}
+        assert len(found) == 1 + WORKERS
+        for pid in found:
+            given = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+            assert ARENAS.encode() + b"=" + counts in given
+    finally:
+        running.stop()
 
 
 async def test_whichever_worker_is_asked_tells_what_all_have_counted(running: Running) -> None:

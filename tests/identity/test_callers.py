@@ -12,6 +12,7 @@ from tests.identity.conftest import NOON, Setting
 from remit.errors import StorageUnavailable, Unauthenticated
 from remit.identity.api_keys import KeyText, hash_secret
 from remit.identity.authenticate import Authenticator, principal_of
+from remit.identity.credentials import CredentialRefused
 from remit.model.agents import Agent, may_act_for
 from remit.model.keys import Key
 from remit.model.principals import AgentType, Principal, PrincipalKind, UserRole
@@ -67,11 +68,35 @@ async def test_a_disabled_user_is_refused_once_what_was_remembered_is_forgotten(
     assert not await is_refused(authenticate, token)
 
 
+async def test_a_disabled_user_is_kept_out_with_keys_of_theirs_and_no_others(
+    setting: Setting,
+) -> None:
+    # R17
+    authenticate = setting.authenticator()
+    await setting.keys.add(key(owner="ann"))
+    await authenticate(TEXT.reveal())
+    await setting.users.disable("acme", "ann", NOON)
+    await setting.users.disable("default", "bob", NOON)
+    authenticate.forget()
+    await authenticate(TEXT.reveal())
+
+    await setting.users.disable("default", "ann", NOON)
+    authenticate.forget()
+
+    assert await is_refused(authenticate, TEXT.reveal())
+    with pytest.raises(CredentialRefused, match="disabled"):  # as a console session asks
+        await authenticate.bearer_of(TEXT.id, hash_secret(TEXT.secret))
+    await setting.users.enable("default", "ann")
+    assert not await is_refused(authenticate, TEXT.reveal())
+
+
 async def test_a_store_of_users_that_cannot_be_read_opens_no_door(setting: Setting) -> None:
     setting.users = FailingUsers()
+    await setting.keys.add(key(owner="ann"))
 
-    with pytest.raises(StorageUnavailable):
-        await setting.authenticator()(setting.token())
+    for credential in (setting.token(), TEXT.reveal()):
+        with pytest.raises(StorageUnavailable):
+            await setting.authenticator()(credential)
 
 
 async def test_a_remembered_token_ends_when_it_says(setting: Setting) -> None:

@@ -28,10 +28,11 @@ class Store:
         self.go_on = anyio.Event()
         self.go_on.set()
 
-    async def touch(self, uses: Mapping[str, datetime]) -> None:
+    async def touch(self, uses: Mapping[str, datetime], *, within: float) -> None:
         self.asked.set()
-        await self.go_on.wait()
-        if self.fails:
+        with anyio.move_on_after(within) as scope:
+            await self.go_on.wait()
+        if self.fails or scope.cancelled_caught:
             raise StorageUnavailable("the database is away")
         self.written.append(dict(uses))
 

@@ -9,9 +9,8 @@ import pytest
 
 from remit.admin.imports.gather import Imported, ImportedServer, gather
 from remit.admin.imports.names import distinct, fit
-from remit.admin.server_rules import name_problem
 from remit.errors import DeclarationError
-from remit.model.servers import Transport
+from remit.model.servers import Transport, name_problem
 
 
 @pytest.fixture
@@ -404,6 +403,23 @@ def test_keys_given_twice_are_said(file: Path) -> None:
 
     assert [note.code for note in found.notes] == ["duplicate-key"]
     assert found.notes[0].line == 2
+
+
+def test_of_keys_given_twice_the_last_counts_in_json(file: Path) -> None:
+    entry = '{"command": "c", "disabled": false, "disabled": true, "disabled": true}'
+
+    found = read(file, f'// mine\n{{"mcpServers": {{"a": {{"command": "d"}}, "a": {entry},}}}}')
+
+    assert (found.servers[0].config.command, found.servers[0].config.enabled) == ("c", False)
+    assert [note.code for note in found.notes] == ["duplicate-key"] * 3
+    assert all("the last counts here" in note.message for note in found.notes)
+
+
+def test_of_keys_given_twice_the_first_counts_in_yaml(file: Path) -> None:
+    found = read(file, "mcpServers:\n  a: {command: c}\n  a: {command: d}\n")
+
+    assert found.servers[0].config.command == "c"
+    assert "the first counts here" in found.notes[0].message
 
 
 def test_a_server_that_would_be_remit_itself_stays_off(file: Path) -> None:

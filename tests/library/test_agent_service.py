@@ -13,8 +13,8 @@ import anyio
 import pytest
 
 from remit import AgentMCPService, MCPToolMapper
-from remit.errors import BadCall, LimitReached, UpstreamUnavailable
-from remit.library.connections import EngineConnections, ToolSession
+from remit.errors import BadCall, LimitReached, RemitError, UpstreamUnavailable
+from remit.library.connections import EngineConnections, MCPSession
 from remit.library.engine import PROGRAM
 from remit.settings import Settings
 from remit.testing.fleets import eventually
@@ -159,11 +159,12 @@ async def test_a_member_that_is_no_uuid_is_refused_before_anything_runs(
     mapping: Path, count_file: Path
 ) -> None:
     async with service_of(mapping) as service:
-        with pytest.raises(ValueError, match="badly formed"):
+        with pytest.raises(ValueError, match="squad_member_id is no UUID") as refused:
             await service.execute_tool(
                 role="reader", server="store", tool="read", arguments={}, squad_member_id="ann"
             )
 
+    assert isinstance(refused.value, RemitError)
     assert executed(count_file) == []
 
 
@@ -248,7 +249,7 @@ async def test_patterns_and_denies_of_a_role_count_as_in_the_gateway(mapping: Pa
 
 async def test_a_session_lists_and_calls_what_its_role_may(mapping: Path) -> None:
     async with service_of(mapping) as service:
-        session: ToolSession = (await service.initialize_agent_tools("reader"))["store"]
+        session: MCPSession = (await service.initialize_agent_tools("reader"))["store"]
         listed = await session.list_tools()
         result = await session.call_tool("read", {"of": "shelf"})
         with pytest.raises(PermissionError, match="Role 'reader' is not allowed"):
@@ -339,7 +340,7 @@ async def test_a_mapping_that_changes_counts_at_the_next_call(
     mapping: Path, count_file: Path
 ) -> None:  # S0.16 to S0.20
     async with service_of(mapping) as service:
-        session: ToolSession = (await service.initialize_agent_tools("reader"))["store"]
+        session: MCPSession = (await service.initialize_agent_tools("reader"))["store"]
         await service.execute_tool("reader", "store", "read", {})
         with pytest.raises(PermissionError):
             await service.execute_tool("reader", "store", "write", {})

@@ -3,6 +3,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any, get_type_hints
 
 import pytest
 
@@ -61,6 +62,16 @@ def test_the_names_of_the_bridges_document_are_public() -> None:
     }
 
     assert names <= set(remit.__all__)
+
+
+def test_type_checkers_know_what_a_role_calls_its_tools_by() -> None:
+    service = remit.AgentMCPService
+
+    sessions = get_type_hints(service.initialize_agent_tools)["return"]
+    result = get_type_hints(service.execute_tool)["return"]
+
+    assert sessions == dict[str, remit.MCPSession]
+    assert result == dict[str, Any]
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

@@ -4,6 +4,7 @@ import asyncio
 import os
 import sys
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,11 @@ import anyio
 import pytest
 from tests.mcp_client.conftest import MakeEntry
 
-from remit.errors import MCPConnectionError
+from remit.errors import BadCall, MCPConnectionError
 from remit.library.client import RETRY_PAUSE, MCPClient
 from remit.library.config import MCPConfig, MCPServerConfig
 from remit.testing.fleets import PATIENCE, eventually
-from remit.testing.upstream import executed
+from remit.testing.upstream import executed, received
 
 
 def config(*entries: MCPServerConfig, **fields: Any) -> MCPConfig:
@@ -342,3 +343,23 @@ def test_a_client_is_used_from_several_loops(entry: MakeEntry, ran: Path) -> Non
 
     assert len(executed(ran)) == 3
     assert client.get_available_tools() == []
+
+
+@pytest.mark.parametrize(
+    "value",
+    [float("nan"), {1, 2}, b"by", datetime.now(UTC), object()],
+    ids=lambda one: type(one).__name__,
+)
+async def test_arguments_that_are_no_json_are_refused_and_never_altered(
+    entry: MakeEntry, ran: Path, value: object
+) -> None:
+    async with MCPClient(config(entry("github", ["search"]))) as client:
+        await client.connect("github")
+
+        with pytest.raises(BadCall, match="cannot be written as JSON"):
+            await client.call_tool("github", "search", {"deep": [value]})
+
+        await client.call_tool("github", "search", {"deep": ["ü"]})
+
+    (sent,) = received(ran, "tools/call")
+    assert sent["params"]["arguments"] == {"deep": ["ü"]}

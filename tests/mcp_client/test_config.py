@@ -153,6 +153,38 @@ def test_a_configuration_may_be_empty() -> None:
         assert (config.servers, config.default_timeout, config.max_retries) == ({}, 30, 3)
 
 
+@pytest.mark.parametrize(
+    "data", [None, [], {"servers": []}, {"servers": "a"}, {"servers": {"a": None}}]
+)
+def test_what_is_no_mapping_is_refused_in_words(data: Any) -> None:
+    with pytest.raises(ValidationError, match="valid dictionary"):
+        MCPConfig.from_dict(data)
+
+
+@pytest.mark.parametrize("name", ["a/b", "", "a b", "a__b", "-a", "é", "a" * 65, "a\n"])
+def test_a_name_that_the_gateway_does_not_take_is_refused(name: str) -> None:
+    with pytest.raises(ValidationError, match="is no server name"):
+        MCPConfig.from_dict({"servers": {"good": {"command": "a"}, name: {"command": "b"}}})
+    with pytest.raises(ValidationError, match="is no server name"):
+        MCPConfig(servers={name: MCPServerConfig(name="good", command="a")})
+
+
+def test_what_is_refused_is_refused_without_its_values() -> None:
+    secret = {"env": {"TOKEN": "secret123"}}
+    for servers in ({"a/b": {"command": "a", **secret}}, {"a": secret}):
+        with pytest.raises(ValidationError) as refused:
+            MCPConfig.from_dict({"servers": servers})
+        assert "secret123" not in str(refused.value)
+
+
+def test_names_with_hyphens_dots_and_underscores_are_taken() -> None:
+    names = ["brave-search", "node.js", "my_server", "7zip", "a" * 64]
+
+    config = MCPConfig.from_dict({"servers": {name: {"command": "a"} for name in names}})
+
+    assert list(config.servers) == names
+
+
 def test_the_key_of_a_server_is_its_name_whatever_the_entry_says() -> None:
     config = MCPConfig.from_dict({"servers": {"github": {"name": "other", "command": "uvx"}}})
 

@@ -132,6 +132,23 @@ def test_the_level_is_what_the_environment_says(environ: dict[str, str], told: b
     assert (done.stdout, '"event": "told"' in done.stderr) == ("", told)
 
 
+@pytest.mark.parametrize(
+    ("environ", "warned"),
+    [
+        ({"REMIT_LOG_LEVEL": "chatty"}, "REMIT_LOG_LEVEL is none of DEBUG, INFO, WARNING or ERROR"),
+        ({"REMIT_LOG_FORMAT": "yaml"}, "REMIT_LOG_FORMAT is none of json or text"),
+        ({"REMIT_LOG_LEVEL": "debug", "REMIT_LOG_FORMAT": "json", "MCP_LOG_LEVEL": "chatty"}, ""),
+    ],
+)
+def test_a_value_that_means_nothing_is_told_in_one_line(
+    tmp_path: Path, environ: dict[str, str], warned: str
+) -> None:
+    listed = run_remit("keys", "list", "--json", folder=tmp_path, environ=environ)
+
+    told = [line for line in listed.stderr.splitlines() if line.startswith("warning: ")]
+    assert told == ([f"warning: {warned}: it counts as not set"] if warned else [])
+
+
 def test_what_commands_print_is_no_log(tmp_path: Path) -> None:
     config = tmp_path / "remit.yaml"
     config.write_text(json.dumps(document(tmp_path)))

@@ -1,16 +1,21 @@
 """`/metrics`: what it counts, what it never names, and who may read it (issue 4)."""
 
-from pathlib import Path
+import asyncio
+import sys
+from pathlib import Path, PosixPath
 
 import httpx2
 import pytest
-from tests.api.worlds import ELSEWHERE
+from tests.api.worlds import ELSEWHERE, ROLE
 from tests.observability.worlds import Scrape, Watched, open_watched
 
 from remit.calls.tally import BOUNDS
 from remit.client.transport import TRUSTS_NOBODY
 from remit.doors.metrics import exposition
+from remit.model.events import ADMINISTRATION
 from remit.model.measures import Family, Measure, Sample
+from remit.testing.gateway import fixture_entry
+from remit.upstreams import memory
 
 
 def test_every_call_is_counted_by_how_it_ended(watched: Watched) -> None:
@@ -39,7 +44,8 @@ def test_the_record_and_the_numbers_agree(watched: Watched) -> None:
     for name in ("work", "fail", "rest", "nothing"):
         watched.call(f"tools__{name}")
 
-    rows = watched.api.get("/audit?limit=100")["items"]
+    found = watched.api.get("/audit?limit=100")["items"]
+    rows = [row for row in found if row["server"] != ADMINISTRATION]
 
     told = watched.scrape()
     assert told.sum("remit_calls_total") == len(rows) == 4
@@ -171,6 +177,62 @@ def test_prometheus_itself_reads_what_is_written(watched: Watched) -> None:
     for family in families:
         for sample in family.samples:
             assert (sample.name, frozenset(sample.labels.items())) in ours.values
+
+
+class Processes(PosixPath):
+    """`/proc`, which notes whether each reading of all of it is made on an event loop."""
+
+    readings: list[bool]
+
+    def __fspath__(self) -> str:
+        path = super().__fspath__()
+        if path == "/proc":
+            try:
+                asyncio.get_running_loop()
+            except RuntimeError:
+                Processes.readings.append(False)
+            else:
+                Processes.readings.append(True)
+        return path
+
+
+@pytest.fixture
+def readings(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Give a list with an entry for each reading of all processes, from now on."""
+    if sys.platform != "linux":
+        pytest.skip("memory is read from /proc")
+    Processes.readings = []
+    monkeypatch.setattr(memory, "_PROCESSES", Processes("/proc"))
+    return Processes.readings
+
+
+@pytest.mark.parametrize("by", [None, "wrong key", "role key"])
+def test_for_whoever_may_not_read_nothing_is_collected(
+    watched: Watched, readings: list[bool], by: str | None
+) -> None:
+    assert watched.metrics(by, Via="1.1 proxy").status_code in (401, 403)
+    assert not readings
+
+    assert watched.scrape().sum("remit_server_memory_bytes", server="tools") > 1_000_000
+    assert readings
+
+
+def test_processes_are_read_once_for_all_children_and_beside_the_calls(
+    tmp_path: Path, readings: list[bool]
+) -> None:
+    servers = {
+        f"s{at}": fixture_entry(["work"], tmp_path / f"ran{at}", session="shared")
+        for at in range(3)
+    }
+    roles = {ROLE: {"allow": ["s0/*"]}}
+    with open_watched(tmp_path, mcp_servers=servers, roles=roles, limits=[]) as watched:
+        readings.clear()
+
+        told = watched.scrape()
+
+    for server in servers:
+        assert told.sum("remit_server_memory_bytes", server=server) > 1_000_000
+    assert readings == [False]
 
 
 def test_odd_characters_in_a_label_are_escaped() -> None:

@@ -33,7 +33,7 @@ UNUSED = (
 )  # fmt: skip
 """What a gateway on SQLite whose callers have keys has no use for: 60 MB together."""
 
-WARM, MANY = 2500, 5000
+WARM, MANY, ROUNDS = 2500, 5000, 3
 """Calls before the first look, and between two looks."""
 
 SERVE = """
@@ -133,9 +133,13 @@ def test_a_worker_that_serves_calls_imports_nothing_that_it_does_not_use(tmp_pat
 def test_calls_that_are_over_leave_nothing_in_memory(gateway: Running) -> None:
     key, pid = gateway.key("reader"), gateway.process.pid
     assert send(gateway.port, key, WARM) == WARM
-    before = resident(pid)
 
-    assert send(gateway.port, key, MANY) == MANY
+    grown: list[int] = []
+    for _ in range(ROUNDS):
+        before = resident(pid)
+        assert send(gateway.port, key, MANY) == MANY
+        grown.append(resident(pid) - before)
 
-    # 200 bytes of each call would be a megabyte; a batch of the record may be under way
-    assert resident(pid) - before < 1_500_000
+    # 200 bytes of each call would be a megabyte in every round; a batch of the record that is
+    # under way when one ends is in that one alone
+    assert min(grown) < 1_000_000

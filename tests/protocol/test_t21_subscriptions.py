@@ -27,7 +27,11 @@ from remit.testing.upstream import received
 
 TOOLS: list[Any] = [
     "search",
-    {"name": "edit", "x-fixture": {"updates": [PAGE, f"{SHARED}#part", SHARED]}},
+    {
+        "name": "edit",
+        # The first is another spelling of a page, which is told to nobody.
+        "x-fixture": {"updates": [f"{SHARED}#../1", PAGE, f"{SHARED}#part", SHARED]},
+    },
     {
         "name": "rewrite",
         "x-fixture": {"changes": {"prompts": [{"name": "other"}], "resources": WIKI["resources"]}},

@@ -60,6 +60,8 @@ ROLES = [
     Role(name="both", allow=("wiki/*", "mirror/*")),
     Role(name="prompts", allow=("wiki/prompt:*",)),
     Role(name="pages", allow=("wiki/resource:wiki://page/1*",)),
+    Role(name="docs", allow=("wiki/resource:file:///docs/*",)),
+    Role(name="no secrets", allow=("wiki/*",), deny=("wiki/resource:file:///secret*",)),
     Role(name="tools", tools={"wiki": ("search",)}),
     Role(name="greeter", tools={"wiki": ("prompt:greet",)}),
     Role(name="told", tools={"wiki": ()}, denials="explain"),

@@ -254,6 +254,18 @@ async def test_a_log_filters_by_ref_path_author_and_dates(
     assert await subjects(author="B.*B") == [], "an author is text, not a pattern"
     assert await subjects(since="2001-01-01", until="2001-02-01") == []
     assert await subjects(since="1 hour ago") == ["Old", "Other", "First"]
+    for until in ("2001-02-01T00:00:00Z", "2001-02-01 00:00:00 +0100", "Feb 1 2001", "@978307200"):
+        assert await subjects(since="2001-01-01", until=until) == []
+    for until in (
+        "now", "last monday", "yesterday noon", "2.weeks.ago", "2026-01-31 10:00 UTC",
+        "2026-01-31 noon", "Feb 1st 2001", "31.1.2001", "2001-1-31", "never",
+    ):  # fmt: skip
+        await subjects(until=until)
+    for date in (
+        "not a date", "2020-13-45", "last sprint", "soon", "2020-01-01x",
+        "2026-1-45", "1 2 3", "2026-01-31 25:99",
+    ):  # fmt: skip
+        assert "is no date" in await refused(server, "git_log", since=date)
 
 
 async def test_an_unknown_ref_is_refused_with_where_to_look(

@@ -330,6 +330,7 @@ async def test_the_past_of_a_caller_is_its_own_and_as_far_back_as_is_asked(
             "first_since": NOW - timedelta(minutes=60),
             "failed_since": NOW - timedelta(minutes=10),
             "most": 100,
+            "most_answers": 100,
             **other,
         }
         return LookBack(**values)  # pyright: ignore[reportArgumentType] - fields by name

@@ -232,6 +232,23 @@ async def test_how_many_calls_count_now_is_told_and_counts_none(counting: Counti
     assert await counting.took(three)
 
 
+@pytest.mark.parametrize("counting", ["sqlite", "postgresql", "redis"], indirect=True)
+async def test_a_clock_that_is_set_back_blocks_nobody_for_as_long(counting: Counting) -> None:
+    two = counting.allowance(2)
+    for _ in range(2):
+        await counting.take(two)
+
+    await counting.let_pass(-30)  # less than a span: what was counted may be of a minute ago
+    shortage = await counting.take(two)
+    assert shortage is not None
+    assert shortage.wait <= 2 * two.seconds
+
+    await counting.let_pass(-3600)
+    assert await counting.workers[0].used((two,)) == [0]
+    assert [await counting.took(two, worker=n) for n in range(3)] == [True, True, False]
+    assert await counting.workers[0].used((two,)) == [2]
+
+
 async def test_a_limit_that_is_raised_or_lowered_goes_on_counting(counting: Counting) -> None:
     for _ in range(3):
         assert await counting.took(counting.allowance(3))

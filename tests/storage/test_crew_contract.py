@@ -280,6 +280,42 @@ async def test_a_list_of_mail_ends_with_the_mail_that_makes_it_long(crew: CrewSt
     assert one.id == "m3"
 
 
+async def test_a_list_of_mail_goes_on_after_where_it_ended(crew: CrewStore) -> None:
+    """By number, by size, and where several were sent at once."""
+    mails = [replace(MAIL, id=f"m{n}", created=NOW + timedelta(seconds=n // 3)) for n in range(9)]
+    mails[4] = replace(mails[4], body="x" * (MOST_LISTED_TEXT + 1))
+    others = (replace(MAIL, id="x", to_agent="w2"), replace(MAIL, id="y", tenant="acme"))
+    await crew.apply(Change(mails=(*mails, *others)))
+    await crew.apply(Change(mails=(replace(mails[6], version=1, read=LATER),)))
+
+    async def pages(*, include_read: bool) -> list[tuple[str, bool]]:
+        listed: list[tuple[str, bool]] = []
+        after: str | None = ""
+        while after is not None:
+            found, is_more = await crew.listed_mail(
+                "default", "w1", include_read=include_read, after=after, limit=3
+            )
+            listed.append((" ".join(mail.id for mail in found), is_more))
+            after = found[-1].id if is_more else None
+        return listed
+
+    assert await pages(include_read=True) == [
+        ("m8 m7 m6", True),
+        ("m5 m4", True),
+        ("m3 m2 m1", True),
+        ("m0", False),
+    ]
+    assert await pages(include_read=False) == [
+        ("m8 m7 m5", True),
+        ("m4", True),
+        ("m3 m2 m1", True),
+        ("m0", False),
+    ]
+    for after in ("m0", "none"):
+        nothing = await crew.listed_mail("default", "w1", include_read=True, after=after, limit=3)
+        assert nothing == ([], False)
+
+
 async def test_the_humans_mail_is_in_a_box_of_its_own(crew: CrewStore) -> None:
     human = replace(MAIL, to_agent="", from_agent="", from_type=None, sender="user:ann")
     await crew.apply(Change(mails=(human,)))

@@ -2,11 +2,16 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import anyio
+import pytest
+import sqlalchemy.event
+from sqlalchemy import Connection
 
 from remit.model.crew import Change, CrewEvent, Once
 from remit.model.outbox import DeadLetter, Standing
+from remit.storage import outbox as outbox_module
 from remit.storage.crew import Crew
 from remit.storage.database import Database
 from remit.storage.notices import Notices
@@ -117,6 +122,43 @@ async def test_used_up_keys_are_forgotten_with_the_events_of_their_time(database
 
     assert await crew.find_once("default", "agent:w1", "mail/send", "old") is None
     assert await crew.find_once("default", "agent:w1", "mail/send", "new") == new
+
+
+async def test_old_events_and_keys_go_in_small_steps_whatever_their_order(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outbox_module, "BATCH", 10)
+    monkeypatch.setattr(outbox_module, "MOST_STEPS", 3)
+    crew, outbox = Crew(database, Notices(database)), Outbox(database)
+    once = Once(
+        tenant="default",
+        by="agent:w1",
+        tool="mail/send",
+        key="",
+        asked="d",
+        answer="{}",
+        created=NOW,
+    )
+    for number in range(45):
+        await crew.apply(Change(once=replace(once, key=f"k{number}")))
+    ahead = event(1, created=SOON)  # by a clock that was ahead
+    await crew.apply(Change(events=(ahead, *(event(number) for number in range(2, 65)))))
+    await crew.apply(Change(events=(event(65, created=SOON),)))
+    deleted: list[int] = []
+
+    def note(_: Connection, cursor: Any, statement: str, *__: object) -> None:
+        if statement.startswith("DELETE"):
+            deleted.append(cursor.rowcount)
+
+    sqlalchemy.event.listen(database.engine.sync_engine, "after_cursor_execute", note)
+    rounds = 1
+    while not await outbox.prune(SOON):
+        rounds += 1
+
+    assert (rounds, sum(deleted)) == (4, 63 + 45)
+    assert max(deleted) <= 10
+    assert [number for number, _ in await crew.events(after=0, limit=99)] == [1, 65]
+    assert await crew.find_once("default", "agent:w1", "mail/send", "k44") is None
 
 
 async def test_who_reads_from_number_to_number_misses_no_event_of_many_writers(

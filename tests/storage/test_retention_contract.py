@@ -80,3 +80,16 @@ async def test_recording_goes_on_after_it_and_the_next_marker_counts_on(audit: A
     assert await _numbers(audit) == [12, 13, 14, 15]
     assert cut is not None
     assert (cut.number, cut.link, cut.removed, cut.author) == (2, 12, 6, "bob")
+
+
+async def test_days_that_lead_before_the_calendar_make_nothing_too_old(audit: Audit) -> None:
+    await _record(audit, 5, time=NOON - timedelta(days=365))
+
+    beyond = Retention(days=9_999_999)
+    assert await audit.prune("default", beyond, author="ann", now=NOON) is None
+    assert await _numbers(audit) == [0, 1, 2, 3, 4]
+
+    # and the other bound holds nevertheless
+    cut = await audit.prune("default", Retention(days=10**30, rows=2), author="ann", now=NOON)
+    assert cut is not None
+    assert await _numbers(audit) == [3, 4]

@@ -58,8 +58,44 @@ async def test_revisions_come_newest_first_and_each_tenant_counts_its_own(
     await _write(revisions, {"a": 2})
     await _write(revisions, {"a": 3}, tenant="other")
 
-    assert [r.number for r in await revisions.all_revisions("default")] == [2, 1]
-    assert [r.number for r in await revisions.all_revisions("other")] == [1]
+    assert [r.number for r in await revisions.summaries("default")] == [2, 1]
+    assert [r.number for r in await revisions.summaries("other")] == [1]
+
+
+async def test_revisions_are_had_some_at_a_time_and_without_what_they_say(
+    revisions: Revisions | InMemoryRevisions,
+) -> None:
+    for number in range(1, 7):
+        await _write(revisions, {"a": number})
+    await _write(revisions, {"a": 1}, tenant="other")
+
+    async def numbers(**between: int) -> list[int]:
+        return [one.number for one in await revisions.summaries("default", **between)]
+
+    assert await numbers(limit=2) == [6, 5]
+    assert await numbers(before=5, limit=2) == [4, 3]
+    assert await numbers(before=3, limit=9) == [2, 1]
+    assert await numbers(before=1) == []
+    assert await numbers(after=4) == [6, 5]
+    assert await numbers(before=6, after=1, limit=3) == [5, 4, 3]
+    (newest,) = await revisions.summaries("default", limit=1)
+    latest = await revisions.latest("default")
+    assert latest is not None
+    assert (newest.digest, newest.created) == (latest.digest, NOW)
+    assert not hasattr(newest, "document")
+
+
+async def test_what_comes_before_a_revision_is_had_alone(
+    revisions: Revisions | InMemoryRevisions,
+) -> None:
+    for number in range(1, 4):
+        await _write(revisions, {"a": number})
+
+    found = await revisions.latest("default", before=3)
+
+    assert found is not None
+    assert (found.number, found.document) == (2, {"a": 2})
+    assert await revisions.latest("default", before=1) is None
 
 
 async def test_the_order_of_a_document_is_kept(revisions: Revisions | InMemoryRevisions) -> None:

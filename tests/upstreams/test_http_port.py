@@ -381,7 +381,8 @@ async def test_other_redirects_are_not_followed(
     async with open_raw_server([away], [HI]) as server, open_exchange(server.url) as exchange:
         with pytest.raises(UpstreamUnavailable, match="redirects to") as caught:
             await ask(exchange)
-        assert not caught.value.sent
+        # These two are answers to a request that was taken, and may have run.
+        assert caught.value.sent == (status[:3] in (b"303", b"304"))
         assert "sentinel" not in str(caught.value)
         assert await ask(exchange) == b"hi"
 

@@ -1,16 +1,12 @@
 """A caller's era and what it can be asked are those of the connection that its calls take."""
 
-from collections.abc import Hashable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
+from tests.upstreams.callers import Quiet, call
 
-from remit.model.conversation import Abilities, Answering, Extras
-from remit.model.principals import Principal, PrincipalKind
+from remit.model.conversation import Abilities
 from remit.model.servers import ServerConfig, Transport
-from remit.model.tools import ToolId
 from remit.testing.fleets import open_servers
 from remit.testing.upstream import (
     FixtureOptions,
@@ -19,36 +15,6 @@ from remit.testing.upstream import (
     open_web_fixture,
     received,
 )
-from remit.upstreams.fleet import Fleet
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Quiet:
-    """A caller that is never told anything."""
-
-    is_modern: bool = False
-    abilities: Abilities = Abilities.NONE
-    key: Hashable = "session"
-    progress_token: bytes = b""
-    log_level: str = ""
-    asked_level: str = ""
-
-    async def tell(self, method: str, params: bytes) -> None:
-        raise AssertionError(f"was told {method} {params!r}")
-
-    async def ask(self, method: str, params: bytes, answer: Answering) -> None:
-        raise AssertionError(f"was asked {method} {params!r} {answer!r}")
-
-
-async def call(fleet: Fleet, conversation: Quiet | None, **extras: Any) -> None:
-    await fleet.invoke(
-        ToolId("s", "t"),
-        arguments=b"{}",
-        meta=b"",
-        principal=Principal(kind=PrincipalKind.KEY, name="ann"),
-        timeout=20,
-        extras=Extras(conversation=conversation, **extras),
-    )
 
 
 @pytest.mark.parametrize("era", ["both", "legacy"])

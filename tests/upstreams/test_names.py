@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remit.model.tools import ToolId
-from remit.upstreams.names import Names, published_name
+from remit.upstreams.names import Names, bridged_names, published_name
 
 LEGAL = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
@@ -29,6 +29,29 @@ def test_a_name_that_does_not_fit_gets_a_suffix_that_never_changes() -> None:
     # R3: the same after a restart, so the very text is part of the contract.
     assert published_name(ToolId("s", "with.dot")) == "s__with_dot_ae84543e43"
     assert published_name(ToolId("s", "with/dot")) != published_name(ToolId("s", "with.dot"))
+
+
+def test_suffixes_of_names_that_collide_never_change_either() -> None:
+    one, other = ToolId("a", "b_c"), ToolId("a_b", "c")
+    assert bridged_names([one, other]) == {
+        one: "mcp_a_b_c_ab14be7080",
+        other: "mcp_a_b_c_02d7306b94",
+    }
+
+
+def test_tools_with_one_spelling_of_server_and_name_are_told_apart() -> None:
+    # No server of the gateway has such a name, but the hash is made of that spelling.
+    tools = [ToolId("a", "b/c"), ToolId("a/b", "c")]
+    assert str(tools[0]) == str(tools[1])
+    assert len(set(bridged_names(tools).values())) == 2
+    assert published_name(tools[0]) == "a__b_c_d76a7b7266"
+
+
+@given(st.lists(st.builds(ToolId, st.text("a/1", max_size=5), st.text("a/1", max_size=5))))
+def test_any_names_at_all_are_told_apart(tools: Sequence[ToolId]) -> None:
+    bridged = bridged_names(tools)
+    assert len(set(bridged.values())) == len(set(tools))
+    assert all(LEGAL.fullmatch(name) for name in bridged.values())
 
 
 @given(st.lists(tool_ids, max_size=12))

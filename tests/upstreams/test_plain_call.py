@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from tests.upstreams.transports import TakesAll
 
 import remit.upstreams
-from remit.errors import UpstreamError, UpstreamProtocolError
+from remit.errors import UnreadableAnswer, UpstreamError
 from remit.model.servers import ServerConfig, Transport
 from remit.testing.fleets import call_tool, open_servers
 from remit.upstreams.fleet import Fleet
@@ -189,7 +189,7 @@ def test_a_body_beyond_max_message_is_not_there_at_once() -> None:
     answer = twice(HEADS[0], b"three", max_message=4)
 
     assert answer.whole is None
-    assert read(answer) == (UpstreamProtocolError, "answered with more bytes than its max_message")
+    assert read(answer) == (UnreadableAnswer, "answered with more bytes than its max_message")
 
 
 class Brief(asyncio.Protocol):

@@ -50,6 +50,18 @@ async def test_the_same_subject_of_another_tenant_is_another_caller(ran: Path) -
     assert len(set(_pids(ran))) == 2
 
 
+async def test_people_of_one_name_whom_two_issuers_know_are_two_callers(ran: Path) -> None:
+    # R27
+    async with open_servers(fixture_server_config("s", ["t"], ran)) as fleet:
+        for issuer in ("https://one.test", "https://two.test", "https://one.test"):
+            principal = Principal(kind=PrincipalKind.USER, name="sam", issuer=issuer)
+            await fleet.invoke(
+                ToolId("s", "t"), arguments=b"{}", meta=b"", principal=principal, timeout=20
+            )
+    first, second, third = _pids(ran)
+    assert first == third != second
+
+
 async def test_first_calls_at_once_open_one_connection(ran: Path) -> None:
     server = fixture_server_config("s", ["t"], ran)
     async with open_servers(server) as fleet, anyio.create_task_group() as tasks:
@@ -150,3 +162,17 @@ async def test_a_child_that_cannot_be_started_for_a_caller_is_told_to_it(
                 await call_tool(fleet, "s", "t")
         (tmp_path / "once").unlink()
         await call_tool(fleet, "s", "t")
+
+
+async def test_what_a_callers_own_child_says_of_its_list_lets_the_list_be_read_again(
+    ran: Path,
+) -> None:
+    grow = {"name": "grow", "x-fixture": {"adds": "new"}}
+    async with open_servers(
+        fixture_server_config("s", [grow], ran, options=("--era", "legacy"))
+    ) as fleet:
+        before = len(received(ran, "tools/list"))
+        await call_tool(fleet, "s", "grow")
+        await eventually(lambda: len(received(ran, "tools/list")) > before)
+        # The list is that of the gateway's own child, which the other one's tool is not in.
+        assert [tool.name for tool in fleet.catalogue.by_server["s"]] == ["grow"]

@@ -6,7 +6,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from remit.errors import UpstreamUnavailable
+from remit.errors import UpstreamTimeout, UpstreamUnavailable
 from remit.model.servers import ServerConfig, ServerState, Session, ToolSettings
 from remit.testing.fleets import call_tool, eventually, open_servers, status_of
 from remit.testing.upstream import executed, fixture_server_config, received
@@ -101,6 +101,92 @@ async def test_a_server_that_is_started_differently_is_restarted(tmp_path: Path)
         assert b"content" in await call_tool(fleet, "one", "new")
 
 
+@pytest.mark.parametrize("session", [Session.SHARED, Session.PRINCIPAL])
+async def test_tools_of_a_server_that_is_reached_anew_stay_and_calls_wait(
+    tmp_path: Path, session: Session
+) -> None:
+    old, new = (
+        fixture_server_config("one", ["t"], tmp_path / name, session=session)
+        for name in ("old", "new")
+    )
+    async with open_servers(old) as fleet:
+        _reconfigure(fleet, new)
+
+        assert [str(tool) for tool in fleet.catalogue.tools] == ["one/t"]
+        assert status_of(fleet, "one").tools == 1
+        assert b"content" in await call_tool(fleet, "one", "t")
+        assert len(executed(tmp_path / "new")) == 1
+        assert not executed(tmp_path / "old")
+
+
+async def test_a_restart_withdraws_no_tools(tmp_path: Path) -> None:
+    async with open_servers(fixture_server_config("one", ["t"], tmp_path / "one")) as fleet:
+        fleet.restart("one")
+        fleet.restart("one")
+
+        assert [str(tool) for tool in fleet.catalogue.tools] == ["one/t"]
+        assert b"content" in await call_tool(fleet, "one", "t")
+
+
+async def test_what_it_offers_no_longer_goes_when_it_is_reached(tmp_path: Path) -> None:
+    async with open_servers(fixture_server_config("one", ["old"], tmp_path / "old")) as fleet:
+        _reconfigure(fleet, fixture_server_config("one", ["new"], tmp_path / "new"))
+
+        with pytest.raises(UpstreamUnavailable, match="offers no tool 'old' now"):
+            await call_tool(fleet, "one", "old")
+        assert [str(tool) for tool in fleet.catalogue.tools] == ["one/new"]
+
+
+async def test_where_it_cannot_be_reached_anew_the_tools_go_and_calls_are_told_why(
+    tmp_path: Path,
+) -> None:
+    async with open_servers(fixture_server_config("one", ["t"], tmp_path / "one")) as fleet:
+        _reconfigure(fleet, ServerConfig(name="one", command="no-such-command"))
+
+        with pytest.raises(UpstreamUnavailable, match="no-such-command") as caught:
+            await call_tool(fleet, "one", "t")
+        assert not caught.value.sent
+        assert not fleet.catalogue.tools
+
+
+async def test_a_call_waits_no_longer_than_its_time_for_a_server_reached_anew(
+    tmp_path: Path,
+) -> None:
+    async with open_servers(fixture_server_config("one", ["t"], tmp_path / "one")) as fleet:
+        _reconfigure(fleet, ServerConfig(name="one", command="sleep", args=("600",)))
+        with pytest.raises(UpstreamTimeout, match="not connected to anew within") as caught:
+            await call_tool(fleet, "one", "t", within=0.1)
+        assert not caught.value.sent
+
+
+async def test_a_call_that_waits_for_a_server_that_is_retired_is_told_so(tmp_path: Path) -> None:
+    failures: list[UpstreamUnavailable] = []
+    async with open_servers(fixture_server_config("one", ["t"], tmp_path / "one")) as fleet:
+        _reconfigure(fleet, ServerConfig(name="one", command="sleep", args=("600",)))
+        waited_for = fleet.upstreams["one"]
+
+        async def ask() -> None:
+            with pytest.raises(UpstreamUnavailable, match="no longer declared") as caught:
+                await call_tool(fleet, "one", "t")
+            failures.append(caught.value)
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(ask)
+            await eventually(lambda: waited_for.status().in_flight == 1)
+            await waited_for.retire(0.05)
+
+    assert not failures[0].sent
+
+
+async def test_what_may_not_be_started_offers_nothing(tmp_path: Path) -> None:
+    one = fixture_server_config("one", ["t"], tmp_path / "one")
+    async with open_servers(one) as fleet:
+        _reconfigure(fleet, replace(one, env={"TOKEN": "${NOWHERE_SET}"}))
+        await fleet.settled()
+        assert status_of(fleet, "one").state is ServerState.STOPPED
+        assert not fleet.catalogue.tools
+
+
 async def test_what_is_only_said_of_a_server_restarts_nothing(tmp_path: Path) -> None:
     ran = tmp_path / "one"
     one = fixture_server_config("one", ["t"], ran)
@@ -123,6 +209,7 @@ async def test_a_server_that_is_switched_off_and_on_again(tmp_path: Path) -> Non
     one = fixture_server_config("one", ["t"], tmp_path / "one")
     async with open_servers(one) as fleet:
         _reconfigure(fleet, replace(one, enabled=False))
+        assert not fleet.catalogue.tools
         await fleet.settled()
         assert status_of(fleet, "one").reason == "disabled in the declaration"
         assert not fleet.catalogue.tools

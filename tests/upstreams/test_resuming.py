@@ -1,21 +1,17 @@
 """A server of the older eras may hang up on a call and go on where its client wants it to."""
 
 import json
-import socket
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any
 
-import anyio
 import pytest
-import uvicorn
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
+from tests.upstreams.served import serving
 
 from remit.errors import UpstreamUnavailable
-from remit.model.servers import ServerConfig, Transport
 from remit.testing.fleets import call_tool, open_servers
 
 PRIMED = "id: first\nretry: 20\ndata: \n\n"
@@ -70,17 +66,6 @@ def stream(events: str) -> StreamingResponse:
         yield events
 
     return StreamingResponse(give(), media_type="text/event-stream")
-
-
-@asynccontextmanager
-async def serving(app: HangingUp) -> AsyncGenerator[ServerConfig]:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off"))
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(server.serve, [listening])
-            url = f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
-            yield ServerConfig(name="s", transport=Transport.HTTP, url=url)
-            server.should_exit = True
 
 
 async def test_a_call_goes_on_at_the_position_that_was_seen_last() -> None:

@@ -14,6 +14,14 @@ def test_only_the_tail_of_the_error_output_is_kept() -> None:
     assert transcript.last_line == "the end"
 
 
+def test_the_last_line_is_one_that_says_something() -> None:
+    transcript = Transcript(["hunter2"])
+
+    transcript.error_output(b"-----\n  +-+---- 1 -----\n    | Exit: no hunter2\n    +-----\n***\n")
+
+    assert transcript.last_line == "Exit: no [redacted]"
+
+
 def test_a_secret_is_not_shown_even_where_the_tail_is_cut() -> None:
     # R21
     transcript = Transcript(["hunter22", "hunter2"])

@@ -119,3 +119,59 @@ async def test_a_connection_that_closes_is_not_waited_for() -> None:
         closing[0].set()
         with pytest.raises(UpstreamProtocolError, match="Method not found"):
             await subscription.established()
+
+
+async def _hold(_: tuple[str, ...]) -> None:
+    await anyio.sleep_forever()
+
+
+class Indifferent(Server):
+    """A connection that takes whatever it is asked, at once."""
+
+    async def watch(self, uris: frozenset[str]) -> Mapping[str, UpstreamError]:
+        """Refuse nothing."""
+        del uris
+        self.asked.set()
+        return {}
+
+
+async def test_nothing_is_left_of_callers_who_came_and_went() -> None:
+    heard: list[str] = []
+    async with anyio.create_task_group() as tasks:
+        updates = Updates("wiki", _hold, tasks)
+        for number in range(300):
+            owner = ("default", f"user:{number}")
+            first = updates.follow(owner, PAGE, heard.append) if number % 3 else None
+            signals = Signals()
+            async with updates.accompanied(owner, Indifferent(), signals):
+                second = updates.follow(owner, f"{PAGE}/b", heard.append) if number % 2 else None
+                if first is not None:
+                    await first.established()
+                    first.close()
+                    first.close()
+                assert updates.owners == 1
+            if second is not None:
+                assert updates.owners == 1
+                second.close()
+            assert updates.owners == 0
+        tasks.cancel_scope.cancel()
+
+
+async def test_who_goes_on_following_is_told_on_the_next_connection() -> None:
+    heard: list[str] = []
+    async with anyio.create_task_group() as tasks:
+        updates = Updates("wiki", _hold, tasks)
+        for _ in range(2):
+            async with updates.accompanied(("a",), Indifferent(), Signals()):
+                updates.follow(("a",), PAGE, heard.append).close()
+        updates.follow(("a",), PAGE, heard.append)
+        signals = Signals()
+        async with updates.accompanied(("a",), server := Indifferent(), signals):
+            await server.asked.wait()
+            assert signals.follower is not None
+            signals.follower.updated(PAGE)
+            updates.close()
+            assert updates.owners == 1
+        assert updates.owners == 0
+        tasks.cancel_scope.cancel()
+    assert heard == [PAGE]

@@ -76,6 +76,25 @@ def test_a_template_fits_what_has_its_pieces_in_order(
         assert uris.find(uri, None, SERVERS) == ()
 
 
+def test_what_is_not_listed_is_meant_by_its_normal_form_only() -> None:
+    odd, template = resource("a", "X://1/../2"), resource("a", "x://{name}")
+    uris = Uris.build([odd, template], declared=[resource("b", "y://1/../2")])
+
+    assert uris.find("X://1/../2", None, SERVERS) == (odd,)
+    assert uris.find("x://World", None, SERVERS) == (resource("a", "x://World"),)
+    assert uris.find_unlisted("z://1", SERVERS, SERVERS) == (
+        resource("a", "z://1"),
+        resource("b", "z://1"),
+    )
+    for uri in ("x://1/../2", "y://1/../2", "remit://a/X://1", "remit://b/X://1/../2"):
+        assert uris.find(uri, None, SERVERS) == ()
+        assert uris.find(uri, "a" if "//a/" in uri else "b", SERVERS) == ()
+        assert uris.find_unlisted(uri, SERVERS, SERVERS) == ()
+        assert uris.why_unknown(uri, None, SERVERS)
+    assert uris.find_unlisted("remit://b/x://1", SERVERS, SERVERS) == ()
+    assert uris.why_unknown("remit://b/x://1", None, SERVERS) is None
+
+
 def test_names_do_not_depend_on_the_order_in_which_they_were_seen() -> None:
     items = [resource("a", "x://1"), resource("b", "x://1"), resource("b", "x://{i}")]
     tables = [Uris.build(order) for order in permutations(items)]

@@ -11,7 +11,7 @@ import pytest
 
 from remit.cli.serving import bind
 from remit.upstreams.clock import clock_skew
-from remit.upstreams.memory import memory_of_group
+from remit.upstreams.memory import memory_by_group
 from remit.upstreams.trust import Trust
 
 LAUNCHER = """
@@ -33,12 +33,12 @@ def test_memory_is_that_of_the_process_and_of_what_it_launched() -> None:
     with process:
         assert process.stdout is not None
         process.stdout.readline()
-        memory = memory_of_group(process.pid)
+        memory = memory_by_group().get(process.pid)
 
         assert memory is not None
         assert memory > 40_000_000
         process.communicate(b"\n")
-    assert memory_of_group(process.pid) is None
+    assert process.pid not in memory_by_group()
 
 
 @pytest.fixture

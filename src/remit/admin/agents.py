@@ -8,7 +8,7 @@ from remit.admin.names import require_agent_id, require_role
 from remit.calls.ids import new_id
 from remit.errors import BadCall, NotFound
 from remit.model.agents import Agent
-from remit.model.crew import CrewEvent
+from remit.model.crew import CrewEvent, Epic, Member
 from remit.model.crew_events import agent_created
 from remit.model.principals import AgentType
 from remit.model.roles import Role
@@ -38,6 +38,18 @@ class AgentStore(Protocol):
 
     async def all_agents(self, tenant: str) -> Sequence[Agent]:
         """Return every agent of *tenant*, by id."""
+        ...
+
+
+class CrewStore(Protocol):
+    """Where the work of agents is kept."""
+
+    async def find_member(self, tenant: str, agent_id: str) -> Member | None:
+        """Return a registered agent at its work, or None."""
+        ...
+
+    async def find_epic(self, tenant: str, epic_id: str) -> Epic | None:
+        """Return an epic, or None."""
         ...
 
 
@@ -86,6 +98,29 @@ async def register(store: AgentStore, agent: Agent) -> None:
         Conflict: An agent of that id exists, or its epic has an orchestrator.
     """
     await store.add(agent, agent_created(agent, new_id()))
+
+
+async def notes_on(crew: CrewStore, agent: Agent) -> Sequence[str]:
+    """Return what does not go together in an agent as it is now, a sentence each.
+
+    None of it is refused: an agent may be registered before its epic is made, and whoever changes
+    its type may give its task to another afterwards.
+    """
+    if agent.type is AgentType.WORKER:
+        return ()
+    notes: list[str] = []
+    if agent.epic and await crew.find_epic(agent.tenant, agent.epic) is None:
+        notes.append(
+            f"there is no epic {agent.epic!r}, so that {agent.id!r} runs none until there is;"
+            " `epic/create` makes one and gives its id"
+        )
+    member = await crew.find_member(agent.tenant, agent.id)
+    if member is not None and member.task:
+        notes.append(
+            f"{agent.id!r} still has the task {member.task!r}, on which only a WORKER works;"
+            " `supervisor/reassign_task` gives it to another"
+        )
+    return notes
 
 
 async def get_agent(store: AgentStore, tenant: str, agent_id: str) -> Agent:

@@ -3,10 +3,12 @@
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 
-from remit.errors import BadCall
+from remit.calls.authorize import meant_of, several
 from remit.identity.authenticate import principal_of
 from remit.model.calls import Examined
+from remit.model.contents import Kind, kind_of
 from remit.model.decisions import Decision, Explanation, Layer, LayerVerdict, Verdict
 from remit.model.keys import Key
 from remit.model.limits import Allowance
@@ -24,6 +26,7 @@ from remit.policy.hats import pairs_that_can
 from remit.policy.snapshot import PolicySnapshot, list_order
 from remit.policy.standing import Standing
 from remit.upstreams.names import Names
+from remit.upstreams.uris import Uris
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,14 +152,27 @@ class Authority:
     def find_tool(self, alias: str) -> ToolId | None:
         """Return the tool that *alias* or `server/tool` means, or None.
 
+        A resource that no server lists is meant by its normal form only, as in every call.
+
         Raises:
             BadCall: It fits several tools; the text lists them.
         """
         found = self._names.find(alias, None)
         if len(found) > 1:
-            names = ", ".join(sorted(str(tool) for tool in found))
-            raise BadCall(f"the name {alias!r} fits several tools: {names}; use one of them")
-        return found[0] if found else ToolId.parse(alias)
+            raise several(alias, found)
+        return self._with_meaning(found[0] if found else ToolId.parse(alias))
+
+    def _with_meaning(self, tool: ToolId | None) -> ToolId | None:
+        return None if tool is None or self._why_meaningless(tool) is not None else tool
+
+    def _why_meaningless(self, tool: ToolId) -> str | None:
+        if kind_of(tool.name) is not Kind.RESOURCE:
+            return None
+        return self._uris.why_meaningless(tool)
+
+    @cached_property
+    def _uris(self) -> Uris:
+        return Uris.build(item for item in self._available if kind_of(item.name) is Kind.RESOURCE)
 
     def tools(self) -> Sequence[ToolId]:
         """Return every tool that has a name here: declared, offered or ever seen; in list order."""
@@ -183,10 +199,13 @@ class Authority:
 
         Args:
             principal: Who would call.
-            alias: The tool, in any spelling.
+            alias: The tool, in any spelling; it means what it would mean in a call of theirs.
             barred: Why its credential would not hold, so that the first layer refuses; or empty.
+
+        Raises:
+            BadCall: They may use several tools that the name fits; the text lists those.
         """
-        tool = self.find_tool(alias)
+        tool = self._meant(principal, alias)
         if tool is None:
             return Answer(tool=None, available=False, explanation=self._unknown(alias))
         explanation = explain(self._snapshot, principal, tool)
@@ -211,11 +230,14 @@ class Authority:
         """Return everybody that can call the tool.
 
         Args:
-            alias: The tool, in any spelling.
+            alias: The tool, in any spelling that fits no other.
             keys: Keys; those that do not hold *now* can nothing.
             now: Aware UTC.
             callers: Users and agents that are known by name.
-            disabled: Names of users that may not come in.
+            disabled: Names of users that may not come in, nor keys of theirs.
+
+        Raises:
+            BadCall: The name fits several tools; the text lists them.
         """
         tool = self.find_tool(alias)
         if tool is None:
@@ -230,7 +252,7 @@ class Authority:
         agents = tuple(one.name for one in able if one.kind is PrincipalKind.AGENT)
 
         def may_use(key: Key) -> bool:
-            if not key.holds_at(now):
+            if not key.holds_at(now) or key.owner in disabled:
                 return False
             if key.agent:  # it is worth what its agent is worth
                 return key.agent in agents
@@ -249,6 +271,11 @@ class Authority:
             hats=tuple(f"{one} + {hat}" for one, hat in pairs),
         )
 
+    def _meant(self, principal: Principal, alias: str) -> ToolId | None:
+        candidates = self._names.find(alias, None)
+        meant = meant_of([(tool, self.decide(principal, tool)) for tool in candidates], alias)
+        return self._with_meaning(ToolId.parse(alias) if meant is None else meant[0])
+
     def _barred(self, explanation: Explanation, why: str) -> Explanation:
         """Return it with the first layer's no: authentication comes before everything (R9)."""
         decision = Decision(
@@ -262,11 +289,15 @@ class Authority:
         return Explanation(decision=decision, layers=(refused, *explanation.layers[1:]))
 
     def _unknown(self, alias: str) -> Explanation:
+        resource = ToolId.parse(alias)
+        why = None if resource is None else self._why_meaningless(resource)
         decision = Decision(
             allowed=False,
             layer=Layer.SERVER,
             rule="",
-            reason=f"no tool by the name {alias!r} is known; write server/tool to ask about one",
+            reason=f"no tool by the name {alias!r} is known; write server/tool to ask about one"
+            if why is None
+            else f"no resource {alias!r} is listed, so only its normal form would count: {why}",
             revision=self._snapshot.revision,
         )
         return Explanation(decision=decision, layers=())

@@ -100,13 +100,6 @@ def authority_changes(
     )
 
 
-def shifts_of_authority(
-    old: Declaration, new: Declaration, seen: Iterable[ToolId], *, tenant: str, now: datetime
-) -> tuple[AuthorityChange, ...]:
-    """Return who would gain or lose which tool if *new* took the place of *old*."""
-    return compare(old, new, seen, tenant=tenant, now=now).shifts()
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
     """The rules of two declarations, and the tools that either is asked about.

@@ -13,9 +13,11 @@ from pathlib import Path
 
 from remit.admin.complaints import Complaints
 from remit.admin.declaration import Loaded
+from remit.admin.issuer_rules import key_problems
 from remit.admin.known_servers import hints_by, offered_by, unclaimed_package
 from remit.admin.oidc_rules import secret_problems
 from remit.admin.published_names import published_names
+from remit.admin.resource_patterns import resource_pattern_problems
 from remit.admin.secrets_in_clear import secrets_in_clear
 from remit.calls.redact import redacted_text
 from remit.errors import Problem
@@ -61,6 +63,7 @@ def check_declaration(
     environ: Mapping[str, str],
     now: datetime | None = None,
     in_use: Collection[str] | None = None,
+    folder: Path | None = None,
 ) -> Report:
     """Look at everything that can be seen without starting a server.
 
@@ -71,6 +74,7 @@ def check_declaration(
         environ: The environment the gateway would run with.
         now: The moment at which grants are judged as ended; None to judge none.
         in_use: As `subjects_in_use` gives them; None where that is not known.
+        folder: Of the declaration, for relative paths in it; None where that is not known.
     """
     declaration = loaded.declaration
     complaints = Complaints(file=loaded.file, positions=loaded.positions)
@@ -78,9 +82,11 @@ def check_declaration(
     warnings = list(loaded.warnings)
     for severity, problem in _lint_problems(loaded, complaints, offered or {}, now, in_use):
         (errors if severity is Severity.ERROR else warnings).append(problem)
+    warnings += resource_pattern_problems(declaration, complaints, offered or {})
     for config in declaration.servers.values():
         if config.enabled:
             warnings += _server_problems(config, complaints, environ)
+    warnings += key_problems(complaints, declaration.issuers, environ=environ, folder=folder)
     if declaration.oidc is not None:
         warnings += secret_problems(complaints, declaration.oidc, environ)
     return Report(
@@ -229,7 +235,8 @@ def _launch_problems(
             f"names {redacted_text(config.command.split(maxsplit=1)[0])!r},"
             " which is not to be found here",
             where=(*where, "command"),
-            remedy="put what follows the first space into `args`"
+            remedy="put what follows the program's name into `args`; a path with spaces is right"
+            " as it is where the program is there"
             if " " in config.command.strip()
             else "install it, or give its whole path",
         )

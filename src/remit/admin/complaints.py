@@ -126,6 +126,8 @@ class Complaints:
         code = kind if kind in ("wrong-type", "bad-value") else "bad-value"
         message = detail["msg"].removeprefix("Input should be ")
         text = message if code == kind else f"must be {message}"
+        if kind == "less_than_equal":
+            text = f"is too large: it {text}"
         return self.at(code, text, where=where)
 
     def _unknown_key(self, where: Location) -> Problem:

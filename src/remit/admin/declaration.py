@@ -45,7 +45,6 @@ from remit.admin.schema import (
 from remit.admin.server_rules import (
     REACHING_KEYS,
     idle_keys,
-    name_problem,
     transport_of,
     transport_problems,
     value_problems,
@@ -59,7 +58,7 @@ from remit.model.grants import AgentTypeRule, Grant, JwtIssuer, PolicySettings, 
 from remit.model.limits import Limit
 from remit.model.oidc import OidcProvider
 from remit.model.roles import Role
-from remit.model.servers import ServerConfig, Session, ToolSettings, Transport
+from remit.model.servers import ServerConfig, Session, ToolSettings, Transport, name_problem
 from remit.policy.patterns import check_pattern
 
 
@@ -79,14 +78,21 @@ class Loaded:
     warnings: tuple[Problem, ...] = ()
 
 
-def load_declaration(path: Path) -> Loaded:
+def load_declaration(path: Path, *, may_be_masked: bool = False) -> Loaded:
     """Read the YAML or JSON file at *path*.
+
+    Args:
+        path: The file.
+        may_be_masked: Whether it may hold masks, as a gateway shows secrets, for the gateway to
+            put back what they stand for; nothing else can be done with it then.
 
     Raises:
         DeclarationError: With every error found, in the order of the file.
     """
     source = read_file(path)
-    return _parse(source.data, source.positions, source.file, source.problems)
+    return _parse(
+        source.data, source.positions, source.file, source.problems, may_be_masked=may_be_masked
+    )
 
 
 def parse_document(
@@ -105,9 +111,12 @@ def _parse(
     positions: Mapping[str, int],
     file: str,
     known_problems: tuple[Problem, ...],
+    *,
+    may_be_masked: bool = False,
 ) -> Loaded:
     spelled = spell(data, positions, file)
-    reader = _Reader(Complaints(file=file, positions=spelled.positions))
+    complaints = Complaints(file=file, positions=spelled.positions)
+    reader = _Reader(complaints, may_be_masked=may_be_masked)
     declaration = reader.declaration(spelled.data)
     errors = [*known_problems, *spelled.problems, *reader.errors]
     if errors:
@@ -123,8 +132,9 @@ def _parse(
 class _Reader:
     """Reads one document, collecting errors and warnings on the way."""
 
-    def __init__(self, complaints: Complaints) -> None:
+    def __init__(self, complaints: Complaints, *, may_be_masked: bool) -> None:
         self._complaints = complaints
+        self._may_be_masked = may_be_masked
         self.errors: list[Problem] = []
         self.warnings: list[Problem] = []
 
@@ -181,7 +191,7 @@ class _Reader:
             self.errors.append(unknown)
             return None
         config = _server_config(name, transport, shape)
-        self.errors += value_problems(self._complaints, config)
+        self.errors += value_problems(self._complaints, config, may_be_masked=self._may_be_masked)
         self._warn_of_idle_keys(where, transport, examined.sound)
         return config if self._is_offered(config) else None
 

@@ -4,6 +4,7 @@
     datasources, each connected to      ──▶ does it answer; could whoever reads do more than that
     database, journal, record          ──▶ is it there, current, quick; is anything left behind
     state folder, disk                 ──▶ who can read it; is there room
+    file, store of limits              ──▶ is it what is in force; does it answer
     port                               ──▶ who listens there (only where nobody does yet)
 
 Nothing is changed by looking.
@@ -19,7 +20,7 @@ import anyio
 
 from remit.admin.check import Report
 from remit.admin.doctor_data import of_datasources
-from remit.admin.doctor_places import of_disk, of_state
+from remit.admin.doctor_places import fine, of_disk, of_state
 from remit.model.health import (
     DatabaseHealth,
     DatasourceHealth,
@@ -28,7 +29,7 @@ from remit.model.health import (
     Grade,
     ServerHealth,
 )
-from remit.model.servers import ServerConfig, ServerTrial
+from remit.model.servers import ServerConfig, ServerTrial, Transport
 
 LONGEST_TRIAL: Final = 45.0
 """Seconds for one server, whatever its `start_timeout` says."""
@@ -48,7 +49,7 @@ SLOW_DATABASE: Final = 250.0
 LARGE_BACKLOG: Final = 1024 * 1024
 """Bytes; a running gateway writes them to the database within a second."""
 
-_LOOK_AT_ENTRY: Final = "correct its entry, or say `enabled: false`; its standard error says more"
+_LOOK_AT_ENTRY: Final = "correct its entry, or say `enabled: false`"
 
 TryOut = Callable[[str], Awaitable[ServerTrial]]
 """Connects to a server beside what is connected, lists its tools, and leaves it again."""
@@ -62,13 +63,13 @@ class Premises:
         state: The state folder.
         files: More files of remit's own that should be private, such as a database elsewhere.
         look_at_database: Looks at it without changing anything.
-        port: Looks who listens, where that can be asked.
+        looks: What else is looked at; None where there is nothing to say.
     """
 
     state: Path
     files: Sequence[Path]
     look_at_database: Callable[[], Awaitable[DatabaseHealth]]
-    port: Callable[[], Awaitable[Finding]] | None = None
+    looks: Sequence[Callable[[], Awaitable[Finding | None]]] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,8 +110,7 @@ async def examine(patient: Patient, premises: Premises | None) -> Examination:
         findings += _of_database(await premises.look_at_database())
         findings += of_state(premises.state, premises.files)
         findings += of_disk(premises.state)
-        if premises.port is not None:
-            findings.append(await premises.port())
+        findings += [found for look in premises.looks if (found := await look()) is not None]
     return Examination(findings=tuple(findings), servers=tuple(servers))
 
 
@@ -157,16 +157,16 @@ def _of_report(report: Report) -> Iterator[Finding]:
                 about="declaration",
                 grade=grade,
                 message=f"`remit check` has {len(problems)}: {told}",
-                remedy="run `remit check`, which says where, and what to do",
+                remedy="run `remit check --connect`, which says where, and what to do",
             )
     if not (report.errors or report.warnings):
-        yield _fine("declaration", f"{report.roles} roles, {report.grants} grants")
+        yield fine("declaration", f"{report.roles} roles, {report.grants} grants")
 
 
 def _of_server(health: ServerHealth, trial: ServerTrial | None) -> Iterator[Finding]:
     about = f"server {health.name}"
     if trial is None:
-        yield _fine(about, "switched off in the declaration")
+        yield fine(about, "switched off in the declaration")
         return
     if trial.reason:
         yield Finding(
@@ -174,14 +174,16 @@ def _of_server(health: ServerHealth, trial: ServerTrial | None) -> Iterator[Find
             about=about,
             grade=Grade.ERROR,
             message=trial.reason,
-            remedy=_LOOK_AT_ENTRY,
+            remedy=_LOOK_AT_ENTRY
+            if health.transport != Transport.STDIO.value
+            else f"{_LOOK_AT_ENTRY}; its standard error says more",
         )
         return
     amiss = [*_amiss(health), *(("server-notes", note, _TELL) for note in trial.notes)]
     for code, message, remedy in amiss:
         yield Finding(code=code, about=about, grade=Grade.WARNING, message=message, remedy=remedy)
     if not amiss:
-        yield _fine(about, f"{health.tools} tools, about {health.tokens} tokens")
+        yield fine(about, f"{health.tools} tools, about {health.tokens} tokens")
 
 
 _TELL: Final = "correct its entry, or tell whoever wrote the server"
@@ -213,7 +215,7 @@ def _amiss(health: ServerHealth) -> Iterator[tuple[str, str, str]]:
 
 def _of_database(health: DatabaseHealth) -> Iterator[Finding]:
     if health.is_new:
-        yield _fine("database", f"{health.name} is not there yet; the first start makes it")
+        yield fine("database", f"{health.name} is not there yet; the first start makes it")
     elif health.problem:
         newer = health.is_newer
         yield Finding(
@@ -221,12 +223,23 @@ def _of_database(health: DatabaseHealth) -> Iterator[Finding]:
             about="database",
             grade=Grade.ERROR,
             message=health.problem,
-            remedy="upgrade remit" if newer else "start it, or correct REMIT_DATABASE_URL",
+            remedy="upgrade remit" if newer else _way_back(health),
         )
         return
     else:
         yield from _of_open_database(health)
     yield from _of_backlog(health.backlog)
+
+
+def _way_back(health: DatabaseHealth) -> str:
+    """Say what to do about a database that cannot be used."""
+    if health.is_read_only:
+        way = "mount its storage so that it can be written"
+    elif health.is_file:
+        way = "let whoever runs remit read and write the file and its folder"
+    else:
+        way = "start it"
+    return f"{way}, or correct REMIT_DATABASE_URL"
 
 
 def _of_open_database(health: DatabaseHealth) -> Iterator[Finding]:
@@ -256,7 +269,7 @@ def _of_open_database(health: DatabaseHealth) -> Iterator[Finding]:
             code=code, about="database", grade=Grade.WARNING, message=message, remedy=remedy
         )
     if not amiss:
-        yield _fine("database", f"{health.name} answers within {health.ms:.0f} ms")
+        yield fine("database", f"{health.name} answers within {health.ms:.0f} ms")
     for tenant in health.broken_heads:
         yield Finding(
             code="record-broken",
@@ -266,7 +279,7 @@ def _of_open_database(health: DatabaseHealth) -> Iterator[Finding]:
             remedy="run `remit audit verify`, which names the row; then ask who could write there",
         )
     if health.is_current and not health.broken_heads:
-        yield _fine("record", "ends where its chain does")
+        yield fine("record", "ends where its chain does")
 
 
 def _of_backlog(backlog: int) -> Iterator[Finding]:
@@ -279,12 +292,8 @@ def _of_backlog(backlog: int) -> Iterator[Finding]:
             remedy="start `remit serve`, which takes them in; if it runs, its log says what fails",
         )
     else:
-        yield _fine("journal", f"{backlog} bytes are not in the database yet")
+        yield fine("journal", f"{backlog} bytes are not in the database yet")
 
 
 def _ahead(skew: float) -> str:
     return f"{abs(skew):.0f} seconds {'ahead of' if skew > 0 else 'behind'} ours"
-
-
-def _fine(about: str, message: str) -> Finding:
-    return Finding(code="ok", about=about, grade=Grade.OK, message=message)

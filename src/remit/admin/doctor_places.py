@@ -9,6 +9,7 @@ from typing import Final
 
 from remit.admin.exposed_files import exposed_files
 from remit.model.health import Finding, Grade
+from remit.storage.read_only import is_on_read_only_storage
 
 LITTLE_ROOM: Final = 1024**3
 """Bytes; the record of a busy week."""
@@ -29,12 +30,12 @@ def of_state(state: Path, files: Sequence[Path]) -> Iterator[Finding]:
     """
     about = "state folder"
     if not state.exists():
-        yield _fine(about, f"{state} is not there yet; the first start makes it")
+        yield fine(about, f"{state} is not there yet; the first start makes it")
         return
     wrong = list(_wrong_with(state, files))
     yield from wrong
     if not wrong:
-        yield _fine(about, f"{state} is private, and can be written")
+        yield fine(about, f"{state} is private, and can be written")
 
 
 def _wrong_with(state: Path, files: Sequence[Path]) -> Iterator[Finding]:
@@ -44,7 +45,9 @@ def _wrong_with(state: Path, files: Sequence[Path]) -> Iterator[Finding]:
             about="state folder",
             grade=Grade.ERROR,
             message=f"{state} cannot be written",
-            remedy="make it belong to whoever runs remit",
+            remedy="mount its storage so that it can be written, or move remit.yaml and the folder"
+            if is_on_read_only_storage(state)
+            else "make it belong to whoever runs remit",
         )
     if state.stat().st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         yield Finding(
@@ -85,12 +88,13 @@ def of_disk(state: Path) -> Iterator[Finding]:
             remedy="make room, or set audit.retention_days: what cannot be recorded is not run",
         )
     else:
-        yield _fine("disk", told)
+        yield fine("disk", told)
 
 
 def _nearest(path: Path) -> Path:
     return next(one for one in (path, *path.parents) if one.exists())
 
 
-def _fine(about: str, message: str) -> Finding:
+def fine(about: str, message: str) -> Finding:
+    """Return the finding that all is well."""
     return Finding(code="ok", about=about, grade=Grade.OK, message=message)

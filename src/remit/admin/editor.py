@@ -16,17 +16,11 @@ from typing import Final, Protocol
 import anyio.to_thread
 import structlog
 
-from remit.admin.changes import (
-    AuthorityChange,
-    Compared,
-    DocumentChange,
-    compare,
-    document_changes,
-)
+from remit.admin.changes import AuthorityChange, DocumentChange, document_changes
 from remit.admin.check import check_declaration
 from remit.admin.declaration import Loaded, parse_document
 from remit.admin.edits import Document, Edit
-from remit.admin.named_changes import find_named, named_by, named_changes
+from remit.admin.named_changes import shifts_between
 from remit.admin.revisions import RevisionStore, parse_revision
 from remit.admin.subjects import Subjects
 from remit.calls.redact import recorded_text
@@ -182,41 +176,27 @@ class Editor:
             )
         seen = await self._seen.all_tools(tenant)
         # Thousands of rules take a while: in a thread, so that calls go on meanwhile.
-        new, rules, edited = await anyio.to_thread.run_sync(self._edited, tenant, edit, base, seen)
-        names = named_by(base.loaded.declaration, new)
-        more = await self._named_changes(tenant, names, rules) if names else ()
-        return base, replace(edited, authority=(*edited.authority, *more))
-
-    async def _named_changes(
-        self, tenant: str, names: Sequence[str], rules: Compared
-    ) -> Sequence[AuthorityChange]:
-        """Return what those gain and lose whom a change of grants or groups names."""
-        named = await find_named(self._subjects(tenant, self._now()), names)
-        return await anyio.to_thread.run_sync(
-            named_changes, rules.old, rules.new, rules.tools, named
+        new, edited = await anyio.to_thread.run_sync(self._edited, edit, base, seen)
+        authority = await shifts_between(
+            base.loaded.declaration,
+            new,
+            [tool.id for tool in seen],
+            self._subjects(tenant, self._now()),
         )
+        return base, replace(edited, authority=authority)
 
-    def _edited(
-        self, tenant: str, edit: Edit, base: _Base, seen: Sequence[Tool]
-    ) -> tuple[Declaration, Compared, Edited]:
+    def _edited(self, edit: Edit, base: _Base, seen: Sequence[Tool]) -> tuple[Declaration, Edited]:
         loaded = parse_document(edit(base.document))
         document = loaded.declaration.document
-        rules = compare(
-            base.loaded.declaration,
-            loaded.declaration,
-            [tool.id for tool in seen],
-            tenant=tenant,
-            now=self._now(),
-        )
         edited = Edited(
             number=base.number,
             is_written=False,
             document=document,
             changes=document_changes(base.document, document),
-            authority=rules.shifts(),
+            authority=(),
             warnings=self._new_warnings(base.loaded, loaded, seen),
         )
-        return loaded.declaration, rules, edited
+        return loaded.declaration, edited
 
     def _new_warnings(self, old: Loaded, new: Loaded, seen: Sequence[Tool]) -> tuple[Problem, ...]:
         names: dict[str, set[str]] = {}

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
@@ -114,6 +115,41 @@ def repeated_issuers(complaints: Complaints, issuers: list[JwtIssuer]) -> Iterat
                 remedy="put the audiences of both entries into one",
             )
         seen.add(issuer.issuer)
+
+
+def key_problems(
+    complaints: Complaints,
+    issuers: Sequence[JwtIssuer],
+    *,
+    environ: Mapping[str, str],
+    folder: Path | None,
+) -> Iterator[Problem]:
+    """Give the issuers whose keys are not there, so that none of their tokens would hold.
+
+    Args:
+        complaints: Of the declaration.
+        issuers: In its order.
+        environ: The environment the gateway would run with.
+        folder: What a relative `jwks_file` is relative to; None where only an absolute one can be
+            looked for.
+    """
+    for index, issuer in enumerate(issuers):
+        where = ("identity", "jwt", index)
+        if issuer.secret_env and not environ.get(issuer.secret_env):
+            yield complaints.at(
+                "missing-variable",
+                f"needs {issuer.secret_env}, which is not set: no token of this issuer would hold",
+                where=(*where, "secret_env"),
+                remedy=f"set {issuer.secret_env} to the secret that the issuer signs with",
+            )
+        path = (folder or Path()) / issuer.jwks_file
+        if issuer.jwks_file and (folder or path.is_absolute()) and not path.is_file():
+            yield complaints.at(
+                "missing-file",
+                "names no file that is here: no token of this issuer would hold",
+                where=(*where, "jwks_file"),
+                remedy="put the issuer's JWK set there, or correct the path",
+            )
 
 
 def _source_problems(complaints: Complaints, where: Location, shape: JwtShape) -> Iterator[Problem]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final, Protocol
 
-from remit.admin.names import LONGEST_NAME, is_name, require_key_name, require_owner, require_role
+from remit.admin.names import LONGEST_NAME, is_uuid, require_key_name, require_owner, require_role
 from remit.errors import BadCall
 from remit.identity.api_keys import hash_secret, make_key_text
 from remit.model.agents import Agent
@@ -102,7 +102,7 @@ async def make_key(
         roles=(role,) if role is not None else (),
         user_roles=(parse_user_role(user_role),) if user_role is not None else (),
         service=service,
-        queries=tuple(dict.fromkeys(queries)),
+        queries=tuple(dict.fromkeys(query.lower() for query in queries)),
         agent=agent.id if agent is not None else "",
         act_for=tuple(dict.fromkeys(act_for)),
         admin=admin,
@@ -155,7 +155,9 @@ async def rotate_key(
         BadCall: It has expired, or the overlap is too long.
     """
     if not 0 <= overlap <= LONGEST_OVERLAP:
-        raise BadCall(f"an overlap is 0 to {LONGEST_OVERLAP:g} seconds, not {overlap:g}")
+        raise BadCall(
+            f"an overlap is 0 to {LONGEST_OVERLAP:.0f} seconds (30 days), not {overlap:.15g}"
+        )
     text = make_key_text()
 
     def renew(key: Key) -> Key:
@@ -210,8 +212,12 @@ def check_purpose(
         )
     if queries and not service:
         raise BadCall("only a service key is limited to queries: add --service")
-    if not all(is_name(query) for query in queries):
-        raise BadCall(f"a query's id is 1 to {LONGEST_NAME} printable characters")
+    for query in queries:
+        if not is_uuid(query):
+            raise BadCall(
+                f"{query[:LONGEST_NAME]!r} is no id of a query: that is a UUID, as"
+                " `remit queries list DATASOURCE` shows it"
+            )
 
 
 def parse_expiry(text: str, now: datetime) -> datetime:

@@ -9,7 +9,9 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from remit.admin.changes import AuthorityChange
+import anyio.to_thread
+
+from remit.admin.changes import AuthorityChange, compare
 from remit.admin.subjects import Subjects
 from remit.errors import BadCall, NotFound, Refused
 from remit.model.decisions import Decision
@@ -38,6 +40,29 @@ class Named:
     subject: str
     principal: Principal
     is_whole: bool
+
+
+async def shifts_between(
+    old: Declaration, new: Declaration, seen: Collection[ToolId], subjects: Subjects
+) -> tuple[AuthorityChange, ...]:
+    """Return who would gain or lose which tool if *new* took the place of *old*.
+
+    First roles, user roles and agent types, then those whom a change of grants or groups names.
+
+    Args:
+        old: Where one starts from.
+        new: Where one gets to.
+        seen: Tools that servers ever offered; those that are declared are asked about anyway.
+        subjects: Finds the latter; tenant and time are its own.
+    """
+    named = await find_named(subjects, named_by(old, new))
+
+    def all_shifts() -> tuple[AuthorityChange, ...]:
+        rules = compare(old, new, seen, tenant=subjects.tenant, now=subjects.now)
+        return (*rules.shifts(), *named_changes(rules.old, rules.new, rules.tools, named))
+
+    # Thousands of rules take a while: in a thread, so that calls go on meanwhile.
+    return await anyio.to_thread.run_sync(all_shifts)
 
 
 def named_by(old: Declaration, new: Declaration) -> tuple[str, ...]:

@@ -77,6 +77,11 @@ def require_tenant_name(text: str) -> None:
         )
 
 
+def is_uuid(text: str) -> bool:
+    """Whether *text* is a UUID as the ids of queries and tenants are written."""
+    return _UUID.fullmatch(text) is not None
+
+
 def is_name(text: str) -> bool:
     """Whether *text* does as the name of a key or the id of a query."""
     return (

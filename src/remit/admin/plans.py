@@ -1,16 +1,14 @@
 """What a new declaration does to the one in force: shown before, or beside, its becoming one."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
-from remit.admin.changes import (
-    AuthorityChange,
-    DocumentChange,
-    document_changes,
-    shifts_of_authority,
-)
+import anyio.to_thread
+
+from remit.admin.changes import AuthorityChange, DocumentChange, document_changes
+from remit.admin.named_changes import shifts_between
 from remit.admin.revisions import parse_revision
+from remit.admin.subjects import Subjects
 from remit.errors import DeclarationError
 from remit.model.declaration import Declaration
 from remit.model.revisions import Revision
@@ -69,21 +67,21 @@ class Plan:
         }
 
 
-def difference_between(
-    old: Revision | None, new: Declaration, *, tenant: str, now: datetime, seen: Iterable[ToolId]
+async def difference_between(
+    old: Revision | None, new: Declaration, *, seen: Collection[ToolId], subjects: Subjects
 ) -> Difference:
     """Ask both policies about every tool that is declared, known to be offered, or ever seen.
 
     Args:
         old: Where one starts from; None where nothing was declared.
         new: Where one gets to.
-        tenant: Whose declarations they are.
-        now: Aware UTC; grants that have ended count no more.
         seen: Tools that servers ever offered.
+        subjects: Finds whom grants name; whose declarations they are, and when.
     """
+    before = await anyio.to_thread.run_sync(_declaration_of, old)
     return Difference(
         changes=document_changes({} if old is None else old.document, new.document),
-        authority=shifts_of_authority(_declaration_of(old), new, seen, tenant=tenant, now=now),
+        authority=await shifts_between(before, new, seen, subjects),
     )
 
 

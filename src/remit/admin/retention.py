@@ -73,6 +73,9 @@ async def _prune(record: Prunable, tenant: str, retention: Retention) -> None:
         cut = await record.prune(tenant, retention, author=AUTHOR, now=datetime.now(UTC))
     except (AuditUnavailable, Conflict, StartupError) as error:
         log.warning("the record is not pruned", tenant=tenant, problem=str(error))
+    except Exception:
+        # whatever it is, the gateway goes on, and so do the other tenants
+        log.exception("the record cannot be pruned", tenant=tenant)
     else:
         if cut is not None:
             log.info("the record is pruned", tenant=tenant, removed=cut.removed, up_to=cut.link)

@@ -8,7 +8,9 @@
 """
 
 import json
+import shlex
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -16,26 +18,33 @@ from typing import Protocol
 import structlog
 import yaml
 
+from remit.admin.change_record import Progress
 from remit.admin.changes import document_changes
 from remit.admin.declaration import Loaded, parse_document
 from remit.admin.yaml_source import read_text
 from remit.errors import Conflict, DeclarationError, Outdated, StartupError
 from remit.model.declaration import Declaration
-from remit.model.revisions import Revision
+from remit.model.revisions import Revision, RevisionSummary
 from remit.model.servers import ServerConfig
 from remit.storage.revisions import digest_of
 
 log = structlog.get_logger(__name__)
 
+Recording = Callable[[str, int], AbstractAsyncContextManager[Progress]]
+"""From a reason and the revision in force to the record of what the block changes."""
+
 MOST_SHOWN = 20
 """Lines of a difference that a refusal shows."""
+
+MOST_TOLD = 5
+"""Revisions that a refusal names."""
 
 
 class RevisionStore(Protocol):
     """Where revisions are kept."""
 
-    async def latest(self, tenant: str) -> Revision | None:
-        """Return the current revision, or None before the first."""
+    async def latest(self, tenant: str, *, before: int | None = None) -> Revision | None:
+        """Return the current revision, or the last before that number; None if there is none."""
         ...
 
     async def last_applied(self, tenant: str) -> Revision | None:
@@ -50,8 +59,15 @@ class RevisionStore(Protocol):
         """
         ...
 
-    async def all_revisions(self, tenant: str) -> Sequence[Revision]:
-        """Return every revision, newest first."""
+    async def summaries(
+        self,
+        tenant: str,
+        *,
+        before: int | None = None,
+        after: int = 0,
+        limit: int | None = None,
+    ) -> Sequence[RevisionSummary]:
+        """Return revisions between two numbers without what they say, newest first."""
         ...
 
     async def write(
@@ -82,18 +98,24 @@ class Standing:
         latest: The current revision, or None before the first.
         is_latest: Whether the document says the same as the current revision.
         was_applied: Whether it says the same as the last revision that came from a file.
-        newer: What others wrote since a file last said the same, newest first.
+        newer: What others wrote since a file last said the same, newest first, as far as it is
+            told.
     """
 
     latest: Revision | None
     is_latest: bool
     was_applied: bool
-    newer: tuple[Revision, ...]
+    newer: tuple[RevisionSummary, ...]
 
     @property
     def number(self) -> int:
         """The current revision's number, 0 for none."""
         return 0 if self.latest is None else self.latest.number
+
+    @property
+    def overwrites(self) -> bool:
+        """Whether the document would undo what others wrote since a file last said the same."""
+        return bool(self.newer) and not self.is_latest
 
 
 async def standing_of(
@@ -111,8 +133,16 @@ async def standing_of(
         latest=latest,
         is_latest=latest.digest == digest,
         was_applied=applied is not None and applied.digest == digest,
-        newer=tuple(one for one in await store.all_revisions(tenant) if one.number > since),
+        newer=tuple(await store.summaries(tenant, after=since, limit=MOST_TOLD)),
     )
+
+
+def how_to_apply(file: str, standing: Standing) -> str:
+    """Return how to make *file* count, of which *standing* says that it does not."""
+    apply = f"remit apply {shlex.quote(file)}"
+    if standing.newer:
+        return f"{apply!r} says what it would overwrite, and with --replace makes it count"
+    return f"{apply!r} makes it count"
 
 
 async def apply_file(
@@ -142,7 +172,7 @@ async def apply_file(
     document = loaded.declaration.document
 
     async def apply(standing: Standing) -> Revision:
-        if standing.newer and not standing.is_latest and not replace:
+        if standing.overwrites and not replace:
             raise Conflict(_refusal(loaded.file, document, standing))
         return await store.write(
             tenant,
@@ -171,6 +201,7 @@ async def declaration_in_force(
     *,
     author: str,
     now: datetime,
+    recording: Recording,
     replace: bool = False,
 ) -> tuple[Loaded, int]:
     """Return what counts, and its revision number, for whoever starts beside a file.
@@ -182,6 +213,7 @@ async def declaration_in_force(
         author: Who applies a file that changed; empty to write nothing, and to decide by the
             changed file under the number that it would get.
         now: Aware UTC.
+        recording: Makes the record of a revision that is written.
         replace: Whether a changed file may overwrite what others wrote since.
 
     Raises:
@@ -203,9 +235,15 @@ async def declaration_in_force(
         )
         return parse_revision(standing.latest), standing.number
     reason = f"from {loaded.file.rpartition('/')[2]}"
-    written = await apply_file(
-        store, tenant, loaded, author=author, reason=reason, now=now, replace=replace
-    )
+    async with (
+        nullcontext(Progress(revision=standing.number))
+        if standing.is_latest or (standing.overwrites and not replace)
+        else recording(reason, standing.number)
+    ) as progress:
+        written = await apply_file(
+            store, tenant, loaded, author=author, reason=reason, now=now, replace=replace
+        )
+        progress.revision = written.number
     return loaded, written.number
 
 
@@ -223,11 +261,12 @@ async def latest_usable(store: RevisionStore, tenant: str) -> tuple[Loaded, int]
 
 async def newest_usable(store: RevisionStore, tenant: str) -> tuple[Loaded, int] | None:
     """Return the newest revision that this version can use, and its number, or None."""
-    for revision in await store.all_revisions(tenant):
+    revision = await store.latest(tenant)
+    while revision is not None:
         try:
             return parse_revision(revision), revision.number
-        except DeclarationError:
-            continue  # what runs says so when it follows
+        except DeclarationError:  # what runs says so when it follows
+            revision = await store.latest(tenant, before=revision.number)
     return None
 
 
@@ -352,7 +391,7 @@ class Follower:
 
 def _refusal(file: str, document: Mapping[str, object], standing: Standing) -> str:
     latest = standing.latest
-    told = ", ".join(f"{one.number} by {one.author}" for one in standing.newer[:5])
+    told = ", ".join(f"{one.number} by {one.author}" for one in standing.newer)
     lines = [
         f"{file} would overwrite what was changed since it was last applied: revision {told}",
         *(

@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
+from remit.model.retention import LONGEST_RETENTION
 from remit.model.servers import LONGEST_TIMEOUT
 
 ANY = "*"
@@ -26,7 +27,17 @@ SMALLEST_MESSAGE = 1024
 LONGEST_LEEWAY = 300.0
 """Seconds of clock difference beyond which an end time means little."""
 
-_SIZE = re.compile(r"(\d{1,15})\s*([kmg]i?b|b)?", re.IGNORECASE)
+MOST_OF_ANYTHING = 2**31 - 1
+"""What every store can count to; whoever wants no bound leaves the key out."""
+
+LARGEST_SIZE = 1024**4
+"""Bytes beyond which nothing fits into a message, nor into a row."""
+
+_SIZE = re.compile(r"([0-9]+)\s*([kmg]i?b|b)?", re.IGNORECASE)
+_LONG = re.compile(r"-?[1-9][0-9]{18,}")
+_MOST_DIGITS = 30
+"""Digits of a number that are read: it is too large by then, whatever follows."""
+
 _UNITS = {"b": 1, "kb": 1000, "mb": 1000**2, "gb": 1000**3}
 _BINARY_UNITS = {"kib": 1024, "mib": 1024**2, "gib": 1024**3}
 _FLAGS = {"yes": True, "no": False, "on": True, "off": False, "true": True, "false": False}
@@ -61,7 +72,15 @@ def _read_size(value: object) -> object:
     if match is None:
         raise PydanticCustomError("bad-value", "must be a number of bytes, or a text like '16KiB'")
     unit = (match[2] or "b").lower()
-    return int(match[1]) * {**_UNITS, **_BINARY_UNITS}[unit]
+    number = int(match[1].lstrip("0")[:_MOST_DIGITS] or "0")
+    return number * {**_UNITS, **_BINARY_UNITS}[unit]
+
+
+def _read_number(value: object) -> object:
+    # YAML's reader leaves a number of more than 18 digits a text
+    if isinstance(value, str) and _LONG.fullmatch(value):
+        return int(value[:_MOST_DIGITS])
+    return value
 
 
 def _read_version(value: object) -> object:
@@ -73,10 +92,13 @@ def _read_version(value: object) -> object:
 
 Text = Annotated[str, BeforeValidator(_read_text)]
 Flag = Annotated[bool, BeforeValidator(_read_flag)]
-Count = Annotated[int, Field(ge=1)]
-Seconds = Annotated[float, Field(gt=0, le=LONGEST_TIMEOUT, allow_inf_nan=False)]
-Size = Annotated[int, BeforeValidator(_read_size), Field(ge=0)]
-MessageSize = Annotated[int, BeforeValidator(_read_size), Field(ge=SMALLEST_MESSAGE)]
+Whole = Annotated[int, BeforeValidator(_read_number)]
+Number = Annotated[float, BeforeValidator(_read_number), Field(allow_inf_nan=False)]
+Count = Annotated[Whole, Field(ge=1, le=MOST_OF_ANYTHING)]
+Days = Annotated[Whole, Field(ge=1, le=LONGEST_RETENTION)]
+Seconds = Annotated[Number, Field(gt=0, le=LONGEST_TIMEOUT)]
+Size = Annotated[int, BeforeValidator(_read_size), Field(ge=0, le=LARGEST_SIZE)]
+MessageSize = Annotated[Size, Field(ge=SMALLEST_MESSAGE)]
 
 
 class Shape(BaseModel):
@@ -140,7 +162,7 @@ class RoleShape(Shape):
 class AuditShape(Shape):
     """`audit`: how the record is kept."""
 
-    retention_days: Count = 1
+    retention_days: Days = 1
     retention_rows: Count = 1
     body_cap: Size = 0
     durability: Annotated[Literal["process", "disk"], BeforeValidator(_read_word)] = "process"
@@ -178,25 +200,28 @@ class GrantShape(Shape):
     enabled: Flag = True
 
 
-class UserToolsetShape(Shape):
-    """`toolsets.user`; `enabled` is accepted and ignored (R19)."""
+class ToolGroupShape(Shape):
+    """What every group of `toolsets` may say; both are accepted and ignored (R19, S2.15)."""
+
+    enabled: object = None
+    custom_tools: object = Field(default=None, alias="customTools")
+
+
+class UserToolsetShape(ToolGroupShape):
+    """`toolsets.user`."""
 
     allow_ontology_maintenance: Flag = Field(default=True, alias="allowOntologyMaintenance")
-    enabled: object = None
 
 
-class DeveloperToolsetShape(Shape):
-    """`toolsets.developer`; `enabled` is accepted and ignored (R19)."""
+class DeveloperToolsetShape(ToolGroupShape):
+    """`toolsets.developer`."""
 
     add_query_tools: Flag = Field(default=True, alias="addQueryTools")
     add_ontology_maintenance: Flag = Field(default=True, alias="addOntologyMaintenance")
-    enabled: object = None
 
 
-class AgentToolsetShape(Shape):
-    """`toolsets.agent_tools`; `enabled` is accepted and ignored (R19)."""
-
-    enabled: object = None
+class AgentToolsetShape(ToolGroupShape):
+    """`toolsets.agent_tools`."""
 
 
 class ToolsetsShape(Shape):
@@ -226,7 +251,7 @@ class JwtShape(Shape):
     jwks_file: Text = ""
     secret_env: Text = ""
     algorithms: list[Text] = []
-    leeway: Annotated[float, Field(ge=0, le=LONGEST_LEEWAY, allow_inf_nan=False)] = 0
+    leeway: Annotated[Number, Field(ge=0, le=LONGEST_LEEWAY)] = 0
     default_user_role: Text = ""
     allow_private_url: Flag = False
     claims: ClaimsShape = ClaimsShape()
@@ -290,8 +315,17 @@ MOST_COUNTED = 10_000
 
 _TIME_OF_DAY = r"([01]\d|2[0-3]):[0-5]\d"
 
-Threshold = Annotated[int, Field(ge=1, le=MOST_COUNTED)]
-TimeOfDay = Annotated[str, BeforeValidator(_read_text), Field(pattern=f"^{_TIME_OF_DAY}$")]
+Threshold = Annotated[Whole, Field(ge=1, le=MOST_COUNTED)]
+
+
+def _read_time(value: object) -> object:
+    value = _read_text(value)
+    if isinstance(value, str) and not re.fullmatch(_TIME_OF_DAY, value):
+        raise PydanticCustomError("bad-value", "must be a time of day such as '06:00'")
+    return value
+
+
+TimeOfDay = Annotated[str, BeforeValidator(_read_time), Field(pattern=f"^{_TIME_OF_DAY}$")]
 
 
 class AlertShape(Shape):
@@ -306,14 +340,14 @@ class AlertShape(Shape):
 class VolumeAlertShape(AlertShape):
     """`alerts.unusual_query_volume`."""
 
-    multiplier: Annotated[float, Field(gt=0, le=MOST_COUNTED, allow_inf_nan=False)] = 1
+    multiplier: Annotated[Number, Field(gt=0, le=MOST_COUNTED)] = 1
     usual_per_hour: Threshold = 1
 
 
 class ExportAlertShape(AlertShape):
     """`alerts.large_data_export`."""
 
-    rows: Annotated[int, Field(ge=1, le=1000)] = 1
+    rows: Annotated[Whole, Field(ge=1, le=1000)] = 1
     rows_per_hour: Count = 1
 
 
@@ -328,14 +362,14 @@ class NewUserAlertShape(AlertShape):
     """`alerts.new_user_high_volume`."""
 
     queries: Threshold = 1
-    hours: Annotated[int, Field(ge=1, le=24 * 31)] = 1
+    hours: Annotated[Whole, Field(ge=1, le=24 * 31)] = 1
 
 
 class ErrorsAlertShape(AlertShape):
     """`alerts.repeated_errors`."""
 
-    errors: Annotated[int, Field(ge=2, le=1000)] = 2
-    minutes: Annotated[int, Field(ge=1, le=24 * 60)] = 1
+    errors: Annotated[Whole, Field(ge=2, le=1000)] = 2
+    minutes: Annotated[Whole, Field(ge=1, le=24 * 60)] = 1
 
 
 class AlertsShape(Shape):

@@ -1,4 +1,4 @@
-"""What must hold of a server's entry beyond its types: name, transport, references (S4.6, R20)."""
+"""What must hold of a server's entry beyond its types: transport, references (S4.6, R20)."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -13,12 +13,9 @@ from remit.upstreams.environment import MissingVariable, is_own, references, tex
 REACHING_KEYS = frozenset({"transport", "command", "url", "builtin"})
 """The keys that say how a server is reached."""
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
-_UUID = re.compile(r"[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}", re.IGNORECASE)
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-_RESERVED = frozenset({"execute"})
 _WAYS = ("command", "url", "builtin")
 _NEEDS = {
     Transport.STDIO: "command",
@@ -54,19 +51,6 @@ def transport_of(entry: Mapping[str, object]) -> Transport | None:
 
 def _ways(entry: Mapping[str, object]) -> list[str]:
     return [way for way in _WAYS if str(entry.get(way, "")).strip()]
-
-
-def name_problem(name: str) -> str | None:
-    """Say what is wrong with a server's name, or return None."""
-    if not _NAME.fullmatch(name):
-        return (
-            "is no server name: up to 64 letters, digits, `_`, `.` and `-`, a letter or digit first"
-        )
-    if "__" in name:
-        return "is no server name: `__` separates server and tool in published names"
-    if name in _RESERVED or _UUID.fullmatch(name):
-        return "is no server name: `execute` and UUIDs have another meaning in `/mcp/…`"
-    return None
 
 
 def transport_problems(
@@ -105,12 +89,20 @@ def idle_keys(transport: Transport, entry: Mapping[str, object]) -> tuple[str, .
     return tuple(key for key in _WITHOUT_EFFECT[transport] if entry.get(key))
 
 
-def value_problems(complaints: Complaints, config: ServerConfig) -> Iterator[Problem]:
-    """Give what is wrong with the texts of a server: references, names, address."""
+def value_problems(
+    complaints: Complaints, config: ServerConfig, *, may_be_masked: bool = False
+) -> Iterator[Problem]:
+    """Give what is wrong with the texts of a server: references, names, address.
+
+    Args:
+        complaints: Of the declaration.
+        config: The server.
+        may_be_masked: Whether masks are for somebody else to judge, who knows what they stand for.
+    """
     where = ("mcp_servers", config.name)
     for path, text in texts(config):
         yield from _reference_problems(complaints, (*where, path), text)
-        if REDACTED in text:
+        if REDACTED in text and not may_be_masked:
             yield complaints.at(
                 "masked-secret",
                 f"holds {REDACTED}, which only stands for a value that was not shown",
@@ -128,7 +120,8 @@ def value_problems(complaints: Complaints, config: ServerConfig) -> Iterator[Pro
             message = "is no name for an environment variable"
             yield complaints.at("bad-value", message, where=(*where, "env", name))
     yield from _header_problems(complaints, config)
-    if config.url and "${" not in config.url and not _is_web_address(config.url):
+    is_known = "${" not in config.url and REDACTED not in config.url
+    if config.url and is_known and not _is_web_address(config.url):
         yield complaints.at(
             "bad-value",
             "must be an address such as https://host.example/mcp",

@@ -1,6 +1,6 @@
 """SUBJECT (contract, product.md): whom an administrator asks about (R5)."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, NamedTuple, Protocol
@@ -43,6 +43,10 @@ class UserStore(Protocol):
 
     async def is_disabled(self, tenant: str, name: str) -> bool:
         """Whether that user is kept out."""
+        ...
+
+    async def all_disabled(self, tenant: str) -> Collection[str]:
+        """Return the names of all users that are kept out."""
         ...
 
 
@@ -140,9 +144,10 @@ class Subjects:
 
     async def _holding_keys(self) -> Mapping[str, Principal]:
         agents = {agent.id: agent for agent in await self.agents.all_agents(self.tenant)}
+        disabled = await self.users.all_disabled(self.tenant)
         found: dict[str, Principal] = {}
         for key in await self.keys.all_keys(self.tenant):
-            if key.name not in found and key.holds_at(self.now):
+            if key.name not in found and key.holds_at(self.now) and key.owner not in disabled:
                 found[key.name] = principal_of(key, agents.get(key.agent))
         return found
 
@@ -207,7 +212,17 @@ class Subjects:
             raise NotFound(f"no key {name[:80]!r} holds; keys that do: {', '.join(held) or 'none'}")
         key = key or of_name[-1]
         agent = await self.agents.find(key.tenant, key.agent) if key.agent else None
-        return Found(principal_of(key, agent), _why_ended(key, self.now))
+        barred = _why_ended(key, self.now) or await self._why_owner_is_out(key)
+        return Found(principal_of(key, agent), barred)
+
+    async def _why_owner_is_out(self, key: Key) -> str:
+        owner = key.owner
+        if not owner or not await self.users.is_disabled(self.tenant, owner):
+            return ""
+        return (
+            f"key {key.name!r} belongs to user {owner!r}, who is disabled: "
+            f"`remit users enable {owner}` lets both in again"
+        )
 
 
 def _why_ended(key: Key, now: datetime) -> str:

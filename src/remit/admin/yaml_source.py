@@ -42,12 +42,14 @@ class Source:
             list item; the empty path is the document itself.
         file: As the user gave it.
         problems: Errors that leave the data readable, such as keys given twice.
+        last_counts: Whether of a key that is given twice the last is in the data, not the first.
     """
 
     data: Mapping[str, object] = field(repr=False)
     positions: Mapping[str, int] = field(repr=False)
     file: str
     problems: tuple[Problem, ...] = ()
+    last_counts: bool = False
 
 
 def read_file(path: Path, *, items: str = "") -> Source:
@@ -74,8 +76,15 @@ def text_of(path: Path) -> str:
     return _decode(_read_bytes(path, file), file)
 
 
-def read_text(text: str, *, file: str = "", items: str = "") -> Source:
-    """Read a document that is already text; *file* is named in problems, *items* as above.
+def read_text(text: str, *, file: str = "", items: str = "", last_counts: bool = False) -> Source:
+    """Read a document that is already text.
+
+    Args:
+        text: All of it.
+        file: Its name, for problems.
+        items: As `read_file` says.
+        last_counts: Whether of a key that is given twice the last counts, as readers of JSON have
+            it; else the first.
 
     Raises:
         DeclarationError: If it is not YAML, or no mapping.
@@ -96,9 +105,11 @@ def read_text(text: str, *, file: str = "", items: str = "") -> Source:
                 "empty-file",
                 "the file is empty",
                 file,
-                remedy="write at least `mcp_servers:` and `roles:`",
+                remedy=f"write at least `{items}:`"
+                if items
+                else "write at least `mcp_servers:` and `roles:`",
             )
-        builder = _Builder(file)
+        builder = _Builder(file, last_counts=last_counts)
         if items and isinstance(root, SeqNode):
             data = builder.items(root, items)
         elif isinstance(root, MapNode):
@@ -117,7 +128,11 @@ def read_text(text: str, *, file: str = "", items: str = "") -> Source:
             error.code, error.message, file, line=error.line, remedy=error.remedy
         ) from None
     return Source(
-        data=data, positions=builder.positions, file=file, problems=tuple(builder.problems)
+        data=data,
+        positions=builder.positions,
+        file=file,
+        problems=tuple(builder.problems),
+        last_counts=last_counts,
     )
 
 
@@ -146,7 +161,7 @@ def _read_bytes(path: Path, file: str) -> bytes:
         with path.open("rb") as stream:
             raw = stream.read(LARGEST_FILE + 1)
     except FileNotFoundError:
-        remedy = "write it, or name another file with --config"
+        remedy = "write it, or name another file; the declaration's with --config"
         raise _refusal("unreadable-file", "there is no such file", file, remedy=remedy) from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else None
@@ -175,8 +190,9 @@ def _decode(raw: bytes, file: str) -> str:
 class _Builder:
     """Expands a tree of nodes into plain data, within `MOST_CHARACTERS`."""
 
-    def __init__(self, file: str) -> None:
+    def __init__(self, file: str, *, last_counts: bool) -> None:
         self._file = file
+        self._last_counts = last_counts
         self._spent = 0
         self.positions: dict[str, int] = {"": 1}
         self.problems: list[Problem] = []
@@ -185,13 +201,15 @@ class _Builder:
         """Return *node* as a dict; what its merge keys (`<<`) bring in comes last."""
         built: dict[str, object] = {}
         lines: dict[str, int] = {}
+        winners_last = node.entries if self._last_counts else node.entries[::-1]
+        counting = {entry.key: entry for entry in winners_last}
         for entry in node.entries:
             where = child_path(path, entry.key)
             if entry.key in lines:
                 self._report_duplicate(where, entry.line, lines[entry.key])
-                continue
-            lines[entry.key] = entry.line
-            built[entry.key] = self._value(entry.value, where, entry.line)
+            lines.setdefault(entry.key, entry.line)
+            if entry is counting[entry.key]:
+                built[entry.key] = self._value(entry.value, where, entry.line)
         for entry in node.merged:
             if entry.key not in built:
                 where = child_path(path, entry.key)

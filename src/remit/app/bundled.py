@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from remit.app.data import DataPlace
+from remit.policy.snapshot import DATA
 from remit.storage.database import Database
 from remit.storage.notices import Notices
 from remit.upstreams.fleet import BuiltinServer, MakeBuiltin
@@ -18,16 +19,13 @@ BUILTINS: Mapping[str, str] = {
     "github": "remit.servers.github.server",
     "jira": "remit.servers.jira.server",
 }
-"""The one registry of bundled servers: `builtin:` name to the module whose `open_server` opens it.
+"""Bundled servers that stand alone: `builtin:` name to the module whose `open_server` opens it.
 
 Modules are imported when an entry names them: what they need is not small.
 """
 
 CREW: Final = ("mail", "agent", "system", "task", "epic", "orchestrator", "supervisor")
 """Bundled servers that work on the database of the gateway, and know who calls."""
-
-DATA: Final = "data"
-"""The one that works on datasources, and knows who calls."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

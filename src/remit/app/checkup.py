@@ -10,14 +10,16 @@ from remit.admin.check import Report, check_declaration
 from remit.admin.declaration import Loaded
 from remit.admin.doctor import Patient, Premises, examine
 from remit.admin.tenants import find_tenant
-from remit.app.bundled import DATA
 from remit.app.data import DataPlace
 from remit.app.gateway import Gateway
+from remit.app.installation import url_of
+from remit.app.looks import of_file, of_limits
 from remit.errors import NotFound, StartupError, StorageUnavailable
 from remit.model.declaration import Declaration
 from remit.model.health import DatabaseHealth, DatasourceHealth, Examination
+from remit.policy.snapshot import DATA
 from remit.settings import Settings
-from remit.storage.database import database_file, default_url, open_as_it_is
+from remit.storage.database import database_file, open_as_it_is
 from remit.storage.health import examine as examine_database
 from remit.storage.tenants import Tenants
 
@@ -37,9 +39,10 @@ async def examine_gateway(gateway: Gateway, tenant: str, *, whole: bool) -> Exam
     if served is None:
         raise NotFound(f"there is no tenant {tenant[:80]!r}")
     declaration = served.policy.declaration
+    settings = gateway.installation.settings
 
     def check(offered: Mapping[str, frozenset[str]]) -> Report:
-        return checked(Loaded(declaration=declaration), offered)
+        return checked(settings, Loaded(declaration=declaration), offered)
 
     has_data = has_data_server(declaration)
     patient = Patient(
@@ -48,13 +51,12 @@ async def examine_gateway(gateway: Gateway, tenant: str, *, whole: bool) -> Exam
         check=check,
         look_at_data=partial(_data_of, gateway.tenants.data, tenant) if has_data else None,
     )
-    settings = gateway.installation.settings
     return await examine(patient, premises_of(settings) if whole else None)
 
 
 async def data_without_gateway(settings: Settings) -> Sequence[DatasourceHealth]:
     """Connect to the datasources of a tenant where no gateway runs; the database stays as it is."""
-    url = settings.database_url or default_url(settings.config.absolute().parent)
+    url = url_of(settings)
     try:
         file = database_file(url)
         if file is not None and not file.exists():
@@ -79,21 +81,30 @@ async def _data_of(place: DataPlace, tenant: str) -> Sequence[DatasourceHealth]:
         return ()
 
 
-def checked(loaded: Loaded, offered: Mapping[str, frozenset[str]]) -> Report:
+def checked(settings: Settings, loaded: Loaded, offered: Mapping[str, frozenset[str]]) -> Report:
     """Return what `remit check` says when servers offer this."""
     return check_declaration(
-        loaded, offered=offered, environ=os.environ, now=datetime.now(UTC), in_use=None
+        loaded,
+        offered=offered,
+        environ=os.environ,
+        now=datetime.now(UTC),
+        folder=settings.config.absolute().parent,
     )
 
 
 def premises_of(settings: Settings) -> Premises:
     """Return where database, journal and keys are."""
-    url = settings.database_url or default_url(settings.config.absolute().parent)
+    url = url_of(settings)
 
     async def look() -> DatabaseHealth:
         return await examine_database(url, settings.state / "journal")
 
-    return Premises(state=settings.state, files=_files_of(url), look_at_database=look)
+    return Premises(
+        state=settings.state,
+        files=_files_of(url),
+        look_at_database=look,
+        looks=(partial(of_file, settings), partial(of_limits, settings)),
+    )
 
 
 def _files_of(url: str) -> tuple[Path, ...]:

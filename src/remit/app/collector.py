@@ -10,6 +10,8 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Final
 
+from anyio import to_thread
+
 from remit.app import measures
 from remit.app.gateway import Gateway
 from remit.app.tenants import ServedTenant
@@ -18,7 +20,7 @@ from remit.doors.refusals import Refusals
 from remit.model.alerts import Severity
 from remit.model.measures import Family, Measure, Sample
 from remit.model.servers import ServerState
-from remit.upstreams.memory import memory_of_group
+from remit.upstreams.memory import memory_by_group
 
 _LIMITED: Final = "LIMIT_REACHED"
 _NO_LAYER: Final = "unknown"
@@ -42,10 +44,12 @@ class Collector:
         self._refusals = refusals
         self._worker = worker
 
-    def collect(self) -> Sequence[Family]:
+    async def collect(self) -> Sequence[Family]:
         """Return every measure with its numbers, in the order of `measures.ALL`."""
+        has_children = any(status.processes for status in self._gateway.tenants.statuses())
+        own, memory = await to_thread.run_sync(_looked_up, has_children)
         found: dict[str, list[Sample]] = {measure.name: [] for measure in measures.ALL}
-        for measure, sample in self._told():
+        for measure, sample in self._told(own, memory):
             labels = {**sample.labels, "worker": self._worker}
             found[measure.name].append(
                 Sample(labels=labels, value=sample.value, suffix=sample.suffix)
@@ -54,15 +58,15 @@ class Collector:
             Family(measure=measure, samples=tuple(found[measure.name])) for measure in measures.ALL
         ]
 
-    def _told(self) -> Iterator[Told]:
+    def _told(self, own: Sequence[Told], memory: Mapping[int, int]) -> Iterator[Told]:
         yield _told(measures.BUILD, 1, version=version("remit"), python=platform.python_version())
         yield _told(measures.BACKLOG, self._gateway.audit.backlog)
         for reason, count in self._refusals.by_reason.items():
             yield _told(measures.NOT_ADMITTED, count, reason=reason)
-        yield from _process()
+        yield from own
         for served in self._gateway.tenants.all_served():
             yield from _of_calls(served)
-            yield from _of_servers(served)
+            yield from _of_servers(served, memory)
 
 
 def _of_calls(served: ServedTenant) -> Iterator[Told]:
@@ -104,7 +108,7 @@ def _of_calls(served: ServedTenant) -> Iterator[Told]:
 _Key = tuple[str, str, str, str]
 
 
-def _of_servers(served: ServedTenant) -> Iterator[Told]:
+def _of_servers(served: ServedTenant, memory: Mapping[int, int]) -> Iterator[Told]:
     tenant = served.tenant.name
     for status in served.fleet.statuses():
         for state in ServerState:
@@ -120,10 +124,18 @@ def _of_servers(served: ServedTenant) -> Iterator[Told]:
             measures.SERVER_FAILURES: status.failures,
             measures.CONNECTIONS: status.connections,
             measures.CHILDREN: len(status.processes),
-            measures.CHILD_MEMORY: sum(memory_of_group(pid) or 0 for pid in status.processes),
+            measures.CHILD_MEMORY: sum(memory.get(pid, 0) for pid in status.processes),
         }
         for measure, number in numbers.items():
             yield _told(measure, number, tenant=tenant, server=status.name)
+
+
+def _looked_up(has_children: bool) -> tuple[Sequence[Told], Mapping[int, int]]:
+    """Return what the system says of this process, and the bytes of each process group.
+
+    It reads files, all of `/proc` where there are children, and so is for a thread.
+    """
+    return list(_process()), memory_by_group() if has_children else {}
 
 
 def _process() -> Iterator[Told]:

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Literal
 import anyio
 
 from remit.admin.retention import hourly
+from remit.app.installation import url_of
 from remit.calls.ids import new_id
 from remit.identity.clock import utc_now
 from remit.model.health import DatasourceHealth
 from remit.model.retention import Retention
 from remit.settings import Settings
-from remit.storage.database import Database, default_url
+from remit.storage.database import Database
 from remit.upstreams.background import open_background
 
 if TYPE_CHECKING:
@@ -154,5 +155,5 @@ class DataPlace:
         from remit.data.places import Premises  # noqa: PLC0415 - see above
 
         settings = self._settings
-        url = settings.database_url or default_url(settings.config.absolute().parent)
+        url = url_of(settings)
         return Premises(folders=(settings.state,), database_url=url)

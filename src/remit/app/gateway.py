@@ -10,18 +10,22 @@ from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Seque
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
+from typing import Final
 
 import structlog
 from anyio.abc import TaskGroup
 
+from remit.admin.change_record import ChangeRecord
 from remit.admin.declaration import Loaded, load_declaration
-from remit.admin.retention import keep_to_retention
+from remit.admin.retention import AUTHOR, keep_to_retention
 from remit.admin.revisions import declaration_in_force
 from remit.app.alerts import keep_watching
 from remit.app.allowances import open_shared_count
 from remit.app.events import open_subscribers, start_telling
 from remit.app.health import keep_healthy
 from remit.app.installation import Installation, open_installation, record_seal
+from remit.app.own_changes import application
 from remit.app.restarts import Restarts
 from remit.app.tenants import ServedTenant, ServedTenants
 from remit.app.tokens import FreshVerifier, TokensWhenNeeded
@@ -29,7 +33,7 @@ from remit.app.tracing import open_tracing
 from remit.calls.allowances import OwnAllowances, SharedAllowances
 from remit.calls.limit import Allowances
 from remit.crew.delivery import Subscriber
-from remit.errors import Conflict, DeclarationError, StorageUnavailable
+from remit.errors import AuditUnavailable, Conflict, DeclarationError, StorageUnavailable
 from remit.identity.authenticate import Authenticator
 from remit.identity.credentials import Issuers
 from remit.identity.development import development_issuer
@@ -44,6 +48,12 @@ from remit.upstreams.background import open_background
 from remit.upstreams.warden import Warden, open_warden
 
 log = structlog.get_logger(__name__)
+
+FIRST_LOOK: Final = 1.0
+"""Seconds that a look for changes may take (R17): a connection may be dead, and the store alive."""
+
+LONGEST_LOOK: Final = 30.0
+"""The same once looks have failed, since the store may be slow as well."""
 
 POLL_EPOCHS = 0.5
 """Seconds between looks for changes that another process made, where nobody tells (R17: 2)."""
@@ -73,17 +83,20 @@ class Gateway:
 
         Nothing changes unless the file is valid and overwrites nobody (R18).
         """
-        installation = self.installation
+        installation, changes = self.installation, ChangeRecord(self.audit)
         try:
             await declaration_in_force(
                 installation.revisions,
                 DEFAULT_TENANT,
                 load_declaration(installation.settings.config),
-                author="serve",
+                author=AUTHOR,
                 now=datetime.now(UTC),
+                recording=lambda reason, revision: changes.making(
+                    application(DEFAULT_TENANT, AUTHOR, reason, revision)
+                ),
             )
             await self.home.follower.follow()
-        except (DeclarationError, Conflict, StorageUnavailable) as error:
+        except (DeclarationError, Conflict, StorageUnavailable, AuditUnavailable) as error:
             log.error("the declaration is not reloaded", problem=str(error))  # noqa: TRY400 - one line
 
 
@@ -115,10 +128,9 @@ async def open_gateway(
         NotFound: There is no such tenant.
         StartupError: Database or journal cannot be opened.
     """
+    opening = partial(open_installation, settings, author=author, only_reads=False)
     async with (
-        open_installation(
-            settings, author=author, replace=replace, as_stored=as_stored, declared=declared
-        ) as installation,
+        opening(replace=replace, as_stored=as_stored, declared=declared) as installation,
         _open_record(installation) as audit,
         _open_allowances(installation) as allowances,
         open_tracing(os.environ) as around,
@@ -232,15 +244,17 @@ async def _watch_epochs(epochs: Epochs, notices: Notices, gateway: Gateway, ever
     are refused.
     """
     seen: Mapping[tuple[str, str], int] = {}
-    problem, told = "", 0
+    problem, told, patience = "", 0, FIRST_LOOK
     while True:
         try:
-            current = await epochs.current()
+            current = await epochs.current(within=patience)
+            patience = FIRST_LOOK
             changed = {key for key, value in current.items() if seen.get(key) != value}
             await _take_over(gateway, changed, everyone=everyone)
             gateway.restarts.take_over(current)
             seen, problem = current, ""
         except StorageUnavailable as error:
+            patience = min(1.5 * patience, LONGEST_LOOK)  # a slow store is no dead connection
             if str(error) != problem:
                 problem = str(error)
                 log.warning("changes cannot be read", error=problem)

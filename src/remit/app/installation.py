@@ -1,5 +1,6 @@
 """Declaration and state of one tenant, without any server started."""
 
+import errno
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from pathlib import Path
 from remit.admin.declaration import Loaded, load_declaration
 from remit.admin.revisions import declaration_in_force, latest_usable, parse_revision
 from remit.admin.tenants import find_tenant
+from remit.app.own_changes import application, making
 from remit.calls.inforce import PolicyInForce
 from remit.errors import StartupError
 from remit.model.declaration import Declaration
@@ -41,11 +43,14 @@ class Installation:
 
     Attributes:
         tenant: The one that the settings name; its name goes with every question to a store.
+        loaded: What counts.
+        file: What the file says, where it was read.
     """
 
     settings: Settings
     tenant: Tenant
     loaded: Loaded
+    file: Loaded | None
     policy: PolicyInForce
     database: Database
     tenants: Tenants
@@ -64,6 +69,7 @@ async def open_installation(
     replace: bool = False,
     as_stored: bool = False,
     declared: Loaded | None = None,
+    only_reads: bool = True,
 ) -> AsyncGenerator[Installation]:
     """Open declaration and database; a file that changed becomes a revision (R18).
 
@@ -75,9 +81,10 @@ async def open_installation(
             decide under the number it would get.
         replace: Whether a changed file may overwrite revisions of the console or the API.
         as_stored: Whether the revision in force counts whatever the file says, as a worker wants
-            that starts while others run.
+            that starts while others run; the file is asked only where nothing was declared yet.
         declared: What counts instead of file and revisions; it is written nowhere, and decided
             under the number 0.
+        only_reads: Whether a database on read-only storage will do where no revision is written.
 
     Raises:
         DeclarationError: The declaration is wrong, with every problem in it.
@@ -87,36 +94,48 @@ async def open_installation(
     """
     is_file = settings.tenant == DEFAULT_TENANT and not as_stored and declared is None
     file = load_declaration(settings.config) if is_file else None
-    async with open_state(settings) as state:
+    async with open_state(settings, only_reads=only_reads and not author) as state:
         revisions = Revisions(state.database)
         if declared is not None:
             loaded, number = declared, 0
         elif state.tenant.name != DEFAULT_TENANT:
             loaded, number = await _latest(revisions, state.tenant)
-        elif as_stored:
+        elif as_stored and await revisions.latest(DEFAULT_TENANT) is not None:
             loaded, number = await latest_usable(revisions, DEFAULT_TENANT)
         else:
+            file = file or load_declaration(settings.config)
             loaded, number = await declaration_in_force(
                 revisions,
                 DEFAULT_TENANT,
-                file or load_declaration(settings.config),
+                file,
                 author=author,
                 now=datetime.now(UTC),
+                recording=lambda reason, revision: making(
+                    state.database,
+                    settings.state,
+                    application(DEFAULT_TENANT, author, reason, revision),
+                ),
                 replace=replace,
             )
-        yield Installation(
-            settings=settings,
-            tenant=state.tenant,
-            loaded=loaded,
-            policy=PolicyInForce(loaded.declaration, tenant=state.tenant.name, revision=number),
-            database=state.database,
-            tenants=Tenants(state.database),
-            keys=Keys(state.database),
-            agents=Agents(state.database),
-            users=Users(state.database),
-            revisions=revisions,
-            seen=SeenTools(state.database),
-        )
+        yield _installation(state, loaded, number, file)
+
+
+def _installation(state: State, loaded: Loaded, number: int, file: Loaded | None) -> Installation:
+    database = state.database
+    return Installation(
+        settings=state.settings,
+        tenant=state.tenant,
+        loaded=loaded,
+        file=file,
+        policy=PolicyInForce(loaded.declaration, tenant=state.tenant.name, revision=number),
+        database=database,
+        tenants=Tenants(database),
+        keys=Keys(database),
+        agents=Agents(database),
+        users=Users(database),
+        revisions=Revisions(database),
+        seen=SeenTools(database),
+    )
 
 
 async def _latest(revisions: Revisions, tenant: Tenant) -> tuple[Loaded, int]:
@@ -127,17 +146,25 @@ async def _latest(revisions: Revisions, tenant: Tenant) -> tuple[Loaded, int]:
     return parse_revision(latest), latest.number
 
 
+def url_of(settings: Settings) -> str:
+    """Return where the database is: as the settings say, or beside the declaration."""
+    return settings.database_url or default_url(settings.config.absolute().parent)
+
+
 @asynccontextmanager
-async def open_state(settings: Settings) -> AsyncGenerator[State]:
+async def open_state(settings: Settings, *, only_reads: bool = True) -> AsyncGenerator[State]:
     """Open the database alone, whatever the file says.
+
+    Args:
+        settings: Where it is, and whose state.
+        only_reads: Whether a database on read-only storage will do; a change to it fails then.
 
     Raises:
         StartupError: It cannot be opened.
         NotFound: There is no such tenant.
     """
     _make_state_folder(settings)
-    url = settings.database_url or default_url(settings.config.absolute().parent)
-    async with open_database(url) as database:
+    async with open_database(url_of(settings), only_reads=only_reads) as database:
         tenant = await find_tenant(Tenants(database), settings.tenant)
         yield State(settings=settings, database=database, tenant=tenant)
 
@@ -184,6 +211,8 @@ def _make_state_folder(settings: Settings) -> None:
         if not ignore.exists():
             ignore.write_text("*\n")
     except OSError as error:
+        if error.errno == errno.EROFS and settings.state.is_dir():
+            return  # a copy that is only read
         raise StartupError(
             f"cannot make the folder {str(settings.state)!r}: {error.strerror}; it holds database"
             " and journal, so make its place writable, or move the declaration elsewhere"

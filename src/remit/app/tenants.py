@@ -36,7 +36,7 @@ from remit.calls.record import AuditLog, Recorder, Wording
 from remit.calls.states import States
 from remit.calls.tally import Tally
 from remit.calls.validate import Validator
-from remit.crew.escalation import Escalation
+from remit.crew.escalation import LAST_WORDS, Escalation
 from remit.errors import StorageUnavailable
 from remit.model.contents import Item
 from remit.model.declaration import Declaration
@@ -85,6 +85,7 @@ class ServedTenants:
         escalation: Tells of calls of agents that failed; somebody has to enter `running()`.
         data: What `data` servers work with; likewise.
         presence: Which agents have a call under way here.
+        is_cutting_off: Whether calls that have not ended by now are ended: the gateway stops.
     """
 
     def __init__(
@@ -114,7 +115,7 @@ class ServedTenants:
         self._tasks = tasks
         self._warden = warden
         self.notices = Notices(installation.database)
-        self.escalation = Escalation(Crew(installation.database, self.notices))
+        self.escalation = Escalation(Crew(installation.database.bounded(LAST_WORDS), self.notices))
         self.presence = Presence()
         self.data = DataPlace(installation.settings, installation.database, self._screening)
         self._place = Place(
@@ -129,6 +130,7 @@ class ServedTenants:
         self._bound: dict[str, tuple[Sequence[JwtIssuer], Sequence[JwtIssuer]]] = {}
         self._adding = anyio.Lock()
         self.issuers: Sequence[JwtIssuer] = ()
+        self.is_cutting_off = False
 
     def find(self, name: str) -> ServedTenant | None:
         """Return the tenant of that name, or None where it is not served."""
@@ -225,14 +227,17 @@ class ServedTenants:
             body_cap=policy.body_cap,
             tally=tally,
             wording=partial(self._wording, policy),
+            is_stopping=lambda: self.is_cutting_off,
         )
         validate = Validator(fleet, _Servers(policy, fleet), self._states)
+        authorize = Authorizer(directory, fleet, policy)
+        invoke = Invoker(fleet, record, self._states, authorize.again)
         pipeline = Pipeline(
-            authorize=Authorizer(directory, fleet, policy),
+            authorize=authorize,
             validate=validate,
             limit=Limiter(self.allowances),
             record=record,
-            invoke=self.presence.around(Invoker(fleet, record, self._states)),
+            invoke=self.presence.around(invoke),
             escalate=partial(self.escalation.failed, policy.server),
         )
         return ServedTenant(

@@ -7,7 +7,7 @@ A counter that were summed up over workers would fall when one of them is replac
 its number as the label `worker`, and its successor begins at zero, as Prometheus expects.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -37,14 +37,16 @@ class SharedMeasures:
         worker: The number of this one.
     """
 
-    def __init__(self, own: Callable[[], Sequence[Family]], folder: Path, worker: str) -> None:
+    def __init__(
+        self, own: Callable[[], Awaitable[Sequence[Family]]], folder: Path, worker: str
+    ) -> None:
         self._own = own
         self._folder = folder
         self._path = folder / f"{worker}{_SUFFIX}"
 
-    def collect(self) -> Sequence[Family]:
+    async def collect(self) -> Sequence[Family]:
         """Return what all workers measured."""
-        together = {family.measure.name: family for family in self._own()}
+        together = {family.measure.name: family for family in await self._own()}
         for path in sorted(self._folder.glob(f"*{_SUFFIX}")):
             if path == self._path:
                 continue
@@ -59,12 +61,12 @@ class SharedMeasures:
         """Leave this worker's numbers for the others, again and again, until cancelled."""
         while True:
             try:
-                self._write()
+                self._write(await self._own())
             except OSError as error:
                 log.warning("measures cannot be left for the other workers", error=str(error))
             await anyio.sleep(WRITE_EVERY)
 
-    def _write(self) -> None:
+    def _write(self, families: Sequence[Family]) -> None:
         making = self._path.with_suffix(".making")
-        making.write_bytes(_encode(self._own()))
+        making.write_bytes(_encode(families))
         making.replace(self._path)

@@ -1,5 +1,6 @@
 """Whom a call is made for, and what a caller hears of a name that means no tool (R26, S3.11)."""
 
+from dataclasses import replace
 from typing import Protocol
 
 from remit.calls.directory import PolicySource
@@ -59,7 +60,7 @@ class Acting:
         agent = await self._agents.find(principal.tenant, agent_id)
         if agent is None:
             raise AgentNotFound(f"there is no agent {agent_id[:80]!r}")
-        return agent.principal
+        return replace(agent.principal, caller=principal)
 
     def may_name(self, call: Call) -> bool:
         """Whether a call whose name means no tool may hear so (S3.11)."""

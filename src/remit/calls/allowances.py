@@ -194,5 +194,5 @@ class SharedAllowances:
     def _found(self) -> None:
         if self._away:
             self._back_at = self._now()
-            log.info("limits are shared again")
+            log.warning("limits are shared again")
         self._away = False

@@ -3,9 +3,18 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from msgspec.structs import replace
+
 from remit.calls.directory import CatalogueSource, Directory, PolicySource
 from remit.calls.words import words_of
-from remit.errors import BadCall, CallDenied
+from remit.errors import (
+    BadCall,
+    CallDenied,
+    InsufficientScope,
+    StorageUnavailable,
+    Unauthenticated,
+    UpstreamUnavailable,
+)
 from remit.model.calls import AuthorizedCall, Call, Permit
 from remit.model.contents import Kind, own_name
 from remit.model.decisions import Decision
@@ -21,21 +30,67 @@ MOST_PERMITS: Final = 16_384
 
 UNKNOWN = "no tool by that name"
 
+WITHDRAWN: Final = (
+    "the credential of the call holds no longer: it ended, or was revoked, while the call waited;"
+    " the call was not sent"
+)
+
+NOT_KNOWN: Final = (
+    "was not asked: nobody can say now whether the caller's credential still holds; try again later"
+)
+
 NO_SUCH: Mapping[Kind, str] = {
     Kind.TOOL: UNKNOWN,
     Kind.PROMPT: "no prompt by that name",
     Kind.RESOURCE: "no resource by that URI",
 }
 
+Decided = tuple[ToolId, Decision]
+"""What a name may mean, and whether its caller may use that."""
+
 _Question = tuple[int, str, str | None]
 """The `id()` of a caller, which is its own while its permit is remembered, a name and a scope."""
 
 
+def meant_of(
+    candidates: Sequence[Decided], requested: str, kind: Kind = Kind.TOOL
+) -> Decided | None:
+    """Return what a name means to one caller: to whoever calls, and to whoever asks about it (R10).
+
+    Of several candidates it is the one that the caller may use; only when it may use several is the
+    name ambiguous, so that an answer never tells of a tool that is hidden (R14).
+
+    Args:
+        candidates: All that it fits, in order.
+        requested: The name.
+        kind: Of what.
+
+    Returns:
+        The first where none is allowed: any one's rule says why. None without candidates.
+
+    Raises:
+        BadCall: The caller may use several; the text lists those.
+    """
+    allowed = [candidate for candidate in candidates if candidate[1].allowed]
+    if len(allowed) > 1:
+        raise several(requested, [item for item, _ in allowed], kind)
+    return next(iter(allowed or candidates), None)
+
+
+def several(requested: str, items: Sequence[ToolId], kind: Kind = Kind.TOOL) -> BadCall:
+    """Return the refusal of a name that may mean any of *items*; the text lists them."""
+    names = (
+        qualified(item.server, own_name(item)) if kind is Kind.RESOURCE else str(item)
+        for item in items
+    )
+    return BadCall(
+        f"the name {requested!r} fits several {kind.value}s: "
+        f"{', '.join(sorted(names))}; use one of them"
+    )
+
+
 class Authorizer:
     """Resolves the alias and asks `decide()` (R2, R10).
-
-    An alias that fits several tools means the one that the caller may use; only when it may use
-    several is it ambiguous, so that an answer never tells of a tool that is hidden (R14).
 
     What was found for a tool is remembered until a name can mean something else or the rules
     change (R17); what was refused is looked up every time.
@@ -69,6 +124,22 @@ class Authorizer:
             permits.keep(question, permit)
         return AuthorizedCall(call=call, permit=permit)
 
+    async def again(self, authorized: AuthorizedCall) -> None:
+        """Look once more at a call that had to wait, just before it is sent (R17).
+
+        What its name means is settled; whether its credential still holds, and whether whoever
+        that stands for now may still use it, is not.
+
+        Raises:
+            CallDenied: Policy says no by now.
+            Unauthenticated: The credential holds no longer.
+            UpstreamUnavailable: Nobody can say whether it holds.
+        """
+        call = await _by_now(authorized.call)
+        decided = self._decided(call, [authorized.permit.tool_id])
+        if not decided[0][1].allowed:
+            raise self._denial(call, decided[0])
+
     def _permits_now(self) -> Memo[_Question, Permit]:
         catalogue, snapshot = self._catalogues.catalogue, self._policies.snapshot
         found = self._found_under
@@ -79,19 +150,19 @@ class Authorizer:
 
     def _permit(self, call: Call) -> Permit:
         decided = self._decided(call, self._directory.find(call.kind, call.requested, call.scope))
-        allowed = [(tool, decision) for tool, decision in decided if decision.allowed]
-        if not decided and call.kind is Kind.RESOURCE:
-            # What a tool's result links to need not be listed. It is read where only one server
-            # can be meant: nothing is asked of one that the caller may not use.
-            unlisted = self._decided(call, self._directory.with_resources(call.requested))
-            allowed = [(tool, decision) for tool, decision in unlisted if decision.allowed]
-            allowed = allowed if len(allowed) == 1 else []
-        if len(allowed) == 1:
-            tool, decision = allowed[0]
-            return self._permit_for(call, tool, decision)
-        if allowed:
-            raise self._ambiguous(call, [tool for tool, _ in allowed])
-        raise self._denial(call, decided)
+        meant = meant_of(decided, call.requested, call.kind)
+        if meant is None and call.kind is Kind.RESOURCE:
+            meant = self._unlisted(call)
+        if meant is None or not meant[1].allowed:
+            raise self._denial(call, meant)
+        return self._permit_for(call, *meant)
+
+    def _unlisted(self, call: Call) -> Decided | None:
+        # What a tool's result links to need not be listed. It is read where only one server
+        # can be meant: nothing is asked of one that the caller may not use.
+        decided = self._decided(call, self._directory.find_unlisted(call.requested, call.scope))
+        allowed = [one for one in decided if one[1].allowed]
+        return allowed[0] if len(allowed) == 1 else None
 
     def _permit_for(self, call: Call, tool: ToolId, decision: Decision) -> Permit:
         limits = self._policies.snapshot.limits
@@ -106,7 +177,7 @@ class Authorizer:
             words=words_of(call.principal, tool, decision, call.agent),
         )
 
-    def _decided(self, call: Call, candidates: Sequence[ToolId]) -> list[tuple[ToolId, Decision]]:
+    def _decided(self, call: Call, candidates: Sequence[ToolId]) -> list[Decided]:
         snapshot = self._policies.snapshot
         if call.agent is None:
             return [(tool, decide(snapshot, call.principal, tool)) for tool in candidates]
@@ -114,21 +185,10 @@ class Authorizer:
             (tool, decide_for(snapshot, call.principal, call.agent, tool)) for tool in candidates
         ]
 
-    def _ambiguous(self, call: Call, candidates: Sequence[ToolId]) -> BadCall:
-        kind = call.kind
-        names = (
-            qualified(item.server, own_name(item)) if kind is Kind.RESOURCE else str(item)
-            for item in candidates
-        )
-        return BadCall(
-            f"the name {call.requested!r} fits several {kind.value}s: "
-            f"{', '.join(sorted(names))}; use one of them"
-        )
-
-    def _denial(self, call: Call, decided: list[tuple[ToolId, Decision]]) -> CallDenied:
-        if not decided:
-            return CallDenied(NO_SUCH[call.kind], tool=call.requested, server=call.scope or "")
-        tool, decision = decided[0]  # of several none is allowed, so any one's rule says why
+    def _denial(self, call: Call, meant: Decided | None) -> CallDenied:
+        if meant is None:
+            return CallDenied(self._no_such(call), tool=call.requested, server=call.scope or "")
+        tool, decision = meant
         return CallDenied(
             decision.reason,
             tool=tool.name,
@@ -138,3 +198,29 @@ class Authorizer:
             is_of_agent=call.agent is not None
             and decide(self._policies.snapshot, call.principal, tool).allowed,
         )
+
+    def _no_such(self, call: Call) -> str:
+        """Say for the record that the name means nothing, and what may be the cause (R14)."""
+        reason = NO_SUCH[call.kind]
+        if call.kind is not Kind.RESOURCE:
+            return reason
+        odd = self._directory.why_unknown(call.requested, call.scope)
+        return reason if odd is None else f"{reason}: it is not listed, and {odd}"
+
+
+async def _by_now(call: Call) -> Call:
+    """Return the call as its credential stands for it now.
+
+    Raises:
+        Unauthenticated: It holds no longer.
+        UpstreamUnavailable: Nobody can say whether it holds.
+    """
+    if call.again is None:
+        return call
+    try:
+        principal = await call.again()
+    except (Unauthenticated, InsufficientScope) as refusal:
+        raise Unauthenticated(WITHDRAWN) from refusal
+    except StorageUnavailable as error:
+        raise UpstreamUnavailable(NOT_KNOWN) from error
+    return call if principal == call.principal else replace(call, principal=principal)

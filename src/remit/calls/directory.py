@@ -1,7 +1,7 @@
 """Which tool, prompt or resource a name means, for all that is offered now or declared (R1, R2)."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final, Protocol
 
 from remit.model.contents import Kind, kind_of, own_name
@@ -124,12 +124,24 @@ class Directory:
         named = ToolId(item.server, own_name(item))
         return names.published(named) if scope is None else names.local(named)
 
-    def with_resources(self, uri: str) -> tuple[ToolId, ...]:
-        """Return what *uri* would be on each server that has resources, listed or not."""
+    def find_unlisted(self, uri: str, scope: str | None) -> tuple[ToolId, ...]:
+        """Return what *uri*, which `find` knows nothing of, would be on each server that has any.
+
+        Nothing at the endpoint of one server, where `find` has said all there is to say.
+        """
+        if scope is not None:
+            return ()
         contents = self._catalogues.catalogue.contents
-        return tuple(
-            Kind.RESOURCE.id(server, uri) for server in contents if contents[server].has_resources
-        )
+        having = [server for server in contents if contents[server].has_resources]
+        return self.uris.find_unlisted(uri, having, self._policies.declaration.servers)
+
+    def why_unknown(self, uri: str, scope: str | None) -> str | None:
+        """Say what is odd about a URI that means nothing, for the record; None: nothing is."""
+        return self.uris.why_unknown(uri, scope, self._policies.declaration.servers)
+
+    def is_meaningful(self, item: ToolId) -> bool:
+        """Whether *item* may be asked about: every spelling of a resource but one means nothing."""
+        return kind_of(item.name) is not Kind.RESOURCE or self.uris.why_meaningless(item) is None
 
     def _refresh(self) -> None:
         catalogue, declaration = self._catalogues.catalogue, self._policies.declaration
@@ -138,14 +150,13 @@ class Directory:
             self._known |= catalogue.tools.keys() | catalogue.items.keys()
             self._forget(catalogue)
             self._all_known = frozenset(self._known)
-            by_kind: dict[Kind, set[ToolId]] = {kind: set() for kind in Kind}
-            for item in self._known | declared_tools(declaration):
-                by_kind[kind_of(item.name)].add(item)
-            self._names = Names.build(by_kind[Kind.TOOL])
+            known, declared = _by_kind(self._known), _by_kind(declared_tools(declaration))
+            self._names = Names.build(known[Kind.TOOL] | declared[Kind.TOOL])
             self._prompts = Names.build(
-                ToolId(item.server, own_name(item)) for item in by_kind[Kind.PROMPT]
+                ToolId(item.server, own_name(item))
+                for item in known[Kind.PROMPT] | declared[Kind.PROMPT]
             )
-            self._uris = Uris.build(by_kind[Kind.RESOURCE])
+            self._uris = Uris.build(known[Kind.RESOURCE], declared[Kind.RESOURCE])
             self._built_from = (catalogue, declaration)
 
     @property
@@ -161,3 +172,10 @@ class Directory:
         full = {name for name in catalogue.by_server if gone[name] > MOST_GONE}
         if full:
             self._known = {t for t in self._known if t.server not in full or t in offered}
+
+
+def _by_kind(items: Iterable[ToolId]) -> Mapping[Kind, set[ToolId]]:
+    found: dict[Kind, set[ToolId]] = {kind: set() for kind in Kind}
+    for item in items:
+        found[kind_of(item.name)].add(item)
+    return found

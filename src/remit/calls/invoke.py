@@ -9,7 +9,8 @@ attempt ──answer──▶ Outcome
 
 import re
 import time
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Final, Protocol
 
 import anyio
@@ -17,8 +18,8 @@ import msgspec
 import structlog
 
 from remit.calls.states import States
-from remit.errors import AuditUnavailable, UpstreamError, UpstreamProtocolError
-from remit.model.calls import Outcome, OutcomeKind, RecordedCall, ValidCall
+from remit.errors import AuditUnavailable, Refused, UpstreamError, UpstreamProtocolError
+from remit.model.calls import AuthorizedCall, Outcome, OutcomeKind, RecordedCall, ValidCall
 from remit.model.contents import Kind
 from remit.model.conversation import Extras
 from remit.model.principals import Principal
@@ -59,8 +60,11 @@ class Upstreams(Protocol):
         timeout: float,
         method: str,
         extras: Extras | None = None,
+        confirm: Callable[[], Awaitable[None]] | None = None,
     ) -> Awaitable[bytes]:
         """Ask *method* about *tool*; gives the `result` as raw JSON, as the server sent it.
+
+        A call that had to wait is confirmed just before it is sent: what that raises ends it.
 
         Raises:
             UpstreamError: The server failed, or did not answer within *timeout* seconds.
@@ -107,6 +111,7 @@ class Invoker:
         upstreams: The servers behind us.
         attempts: Where attempts that failed are recorded.
         states: Seals what a caller keeps for the server between two rounds.
+        confirm: Looks once more at a call that had to wait, before it is sent (R17).
         pause: Seconds between two attempts, unless the server asks for more.
     """
 
@@ -115,12 +120,14 @@ class Invoker:
         upstreams: Upstreams,
         attempts: AttemptRecord,
         states: States,
+        confirm: Callable[[AuthorizedCall], Awaitable[None]],
         *,
         pause: float = PAUSE,
     ) -> None:
         self._upstreams = upstreams
         self._attempts = attempts
         self._states = states
+        self._confirm = confirm
         self._pause = pause
 
     async def __call__(self, recorded: RecordedCall) -> Outcome:
@@ -128,6 +135,7 @@ class Invoker:
 
         Raises:
             UpstreamError: The server failed, or did not answer in time.
+            Refused: The call had to wait, and its caller may not make it any more.
         """
         valid = recorded.valid
         started = time.perf_counter()
@@ -149,6 +157,7 @@ class Invoker:
             timeout=seconds,
             extras=valid.extras,
             method=call.method,
+            confirm=partial(self._confirm, valid.authorized),
         )
 
     async def _repeat(self, recorded: RecordedCall, failure: UpstreamError, until: float) -> bytes:
@@ -156,6 +165,7 @@ class Invoker:
 
         Raises:
             UpstreamError: The last one failed, or none is to be made.
+            Refused: The caller may not make the call any more, and no server has heard of it.
         """
         valid, made = recorded.valid, 1
         failure.transient = failure.transient or _passes(failure)
@@ -169,7 +179,13 @@ class Invoker:
             made += 1
             may_have_run = failure.is_outcome_unknown
             try:
+                await self._confirm(valid.authorized)
                 return await self._attempt(valid, until - time.perf_counter())
+            except Refused:
+                if not failure.sent:
+                    raise
+                made -= 1  # what came of those before stands
+                break
             except UpstreamError as again:
                 failure = again
                 failure.transient = failure.transient or _passes(failure)

@@ -86,7 +86,10 @@ class ItemListing:
         return standing_of(self._policies.snapshot, principal)
 
     def may(self, principal: Principal, item: ToolId) -> bool:
-        """Whether *principal* may use *item*."""
+        """Whether *principal* may use *item*, which a server may have spelled as it likes."""
+        return self._directory.is_meaningful(item) and self._is_allowed(principal, item)
+
+    def _is_allowed(self, principal: Principal, item: ToolId) -> bool:
         return decide(self._policies.snapshot, principal, item).allowed
 
     def published(self, item: ToolId, scope: str | None) -> str:
@@ -105,7 +108,7 @@ class ItemListing:
             for server in contents
             if contents[server].has_resources
             and scope in (None, server)
-            and self.may(principal, Kind.RESOURCE.id(server, ""))
+            and self._is_allowed(principal, Kind.RESOURCE.id(server, ""))
         }
         reading = open_to_all_uris | {
             item.server for item in known if kind_of(item.name) is Kind.RESOURCE

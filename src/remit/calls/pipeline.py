@@ -2,7 +2,8 @@
 
     door → authenticate → Call ─authorize→ AuthorizedCall ─validate→ ValidCall ─limit→ AdmittedCall
          ─record "invoked"→ RecordedCall ─invoke→ Outcome → record it → answer, unaltered
-                                                └─ a failure → record it, escalate it → error
+                                                ├─ a failure → record it, escalate it → error
+                                                └─ it had to wait, and was withdrawn → record it
 
 Each step takes one type and returns the next, so a call that skips a step does not type-check:
 what is not in the record cannot run (R29). A call that is refused is recorded too (S0.23).
@@ -14,7 +15,14 @@ from typing import Protocol
 
 import anyio
 
-from remit.errors import AgentNotFound, BadCall, CallDenied, LimitReached, UpstreamError
+from remit.errors import (
+    AgentNotFound,
+    BadCall,
+    CallDenied,
+    LimitReached,
+    Refused,
+    UpstreamError,
+)
 from remit.model.calls import (
     AdmittedCall,
     AuthorizedCall,
@@ -66,6 +74,14 @@ class CallRecord(Protocol):
         """Record an allowed call that never ran."""
         ...
 
+    async def broken(self, authorized: AuthorizedCall) -> None:
+        """Record an allowed call that never ran, since a step failed as nobody foresaw."""
+        ...
+
+    async def given_up(self, authorized: AuthorizedCall) -> None:
+        """Record an allowed call that was cut off before it ran."""
+        ...
+
     async def invoked(self, admitted: AdmittedCall) -> RecordedCall:
         """Record that the call is about to run.
 
@@ -82,8 +98,12 @@ class CallRecord(Protocol):
         """Record that the upstream failed."""
         ...
 
+    async def withdrawn(self, call: RecordedCall, refusal: Refused) -> None:
+        """Record that the caller lost the right to it while it waited to be sent (R17)."""
+        ...
+
     async def abandoned(self, call: RecordedCall) -> None:
-        """Record that the caller went away before the upstream answered."""
+        """Record that the call was cut off before the upstream answered."""
         ...
 
 
@@ -108,6 +128,7 @@ class Pipeline:
 
         Raises:
             CallDenied: Policy said no, or there is no such tool; no upstream has heard of it.
+            Unauthenticated: It had to wait, and its credential holds no longer; likewise.
             BadCall: The arguments do not fit; likewise.
             LimitReached: It has to wait; likewise.
             AuditUnavailable: The call cannot be recorded; likewise.
@@ -122,12 +143,22 @@ class Pipeline:
             if isinstance(refusal, UpstreamError):
                 self.escalate(authorized, refusal)
             raise
+        except anyio.get_cancelled_exc_class():
+            with anyio.CancelScope(shield=True):
+                await self.record.given_up(authorized)
+            raise
+        except Exception:
+            await self.record.broken(authorized)
+            raise
         recorded = await self.record.invoked(admitted)
         try:
             outcome = await self.invoke(recorded)
         except UpstreamError as failure:
             await self.record.failed(recorded, failure)
             self.escalate(authorized, failure)
+            raise
+        except Refused as refusal:
+            await self.record.withdrawn(recorded, refusal)
             raise
         except anyio.get_cancelled_exc_class():
             with anyio.CancelScope(shield=True):

@@ -7,8 +7,8 @@ beginning alone.
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection
 
+from remit.model.agents import active_agent
 from remit.model.calls import Outcome, RecordedCall
-from remit.model.principals import PrincipalKind
 
 Invoke = Callable[[RecordedCall], Awaitable[Outcome]]
 
@@ -25,7 +25,7 @@ class Presence:
         return tuple(self._calls)
 
     def around(self, invoke: Invoke) -> Invoke:
-        """Return *invoke*, during which whoever called, and for whom, is there."""
+        """Return *invoke*, during which the agent that is active by it is there."""
 
         def counted(recorded: RecordedCall) -> Awaitable[Outcome]:
             # Most callers are no agents, and pay nothing for those that are.
@@ -36,17 +36,14 @@ class Presence:
         return counted
 
     async def _counted(self, invoke: Invoke, recorded: RecordedCall) -> Outcome:
-        call = recorded.valid.call
-        there = {
-            (who.tenant, who.name)
-            for who in (call.principal, call.acting)
-            if who.kind is PrincipalKind.AGENT
-        }
-        self._calls.update(there)
+        who = active_agent(recorded.valid.call.acting)
+        if who is None:
+            return await invoke(recorded)
+        agent = (who.tenant, who.name)
+        self._calls[agent] += 1
         try:
             return await invoke(recorded)
         finally:
-            self._calls.subtract(there)
-            for agent in there:
-                if not self._calls[agent]:
-                    del self._calls[agent]
+            self._calls[agent] -= 1
+            if not self._calls[agent]:
+                del self._calls[agent]

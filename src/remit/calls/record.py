@@ -1,6 +1,7 @@
 """What happened to a call, as audit events: redacted, capped, never lost (R28, R29)."""
 
 import logging
+import time
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import Protocol
@@ -18,6 +19,8 @@ from remit.errors import (
     BadCall,
     CallDenied,
     LimitReached,
+    Refused,
+    RemitError,
     UpstreamError,
 )
 from remit.identity.clock import utc_now
@@ -36,6 +39,10 @@ log = structlog.get_logger(__name__)
 
 MOST_ERROR = 2048
 """Characters of an error's text that are kept; a server may send any number."""
+
+
+INTERNAL = RemitError.code
+"""The code of a failure that nobody foresaw."""
 
 
 class AuditLog(Protocol):
@@ -76,6 +83,10 @@ def _as_it_is(_server: str) -> None:
     """Find no wording of its own for any server."""
 
 
+def _never() -> bool:
+    return False
+
+
 class Recorder:
     """Builds the events of a call and hands them to the audit.
 
@@ -90,10 +101,16 @@ class Recorder:
         revision: Callable[[], int],
         body_cap: Callable[[], int],
         now: Callable[[], datetime] = utc_now,
+        monotonic: Callable[[], float] = time.monotonic,
         tally: Tally | None = None,
         wording: Callable[[str], Wording | None] = _as_it_is,
+        is_stopping: Callable[[], bool] = _never,
     ) -> None:
-        """Count into *tally*, or for nobody; *wording* is of the server of that name."""
+        """Count into *tally*, or for nobody; *wording* is of the server of that name.
+
+        *is_stopping* says whether a call that is cut off now is so by the gateway's own end.
+        """
+        self._is_stopping = is_stopping
         self._wording = wording
         self._audit = audit
         self._tally = Tally() if tally is None else tally
@@ -102,6 +119,7 @@ class Recorder:
         self._revision = revision
         self._body_cap = body_cap
         self._now = now
+        self._monotonic = monotonic
 
     async def refused(self, call: Call, refusal: CallDenied | BadCall | AgentNotFound) -> None:
         """Record a call that authorization turned away."""
@@ -126,7 +144,7 @@ class Recorder:
                 revision=self._revision(),
                 outcome=OutcomeKind.NONE.value,
                 code=refusal.code,
-                ms=_ms_between(call.started, now),
+                ms=self._ms_since(call),
                 arguments=self._arguments(server, call.arguments),
                 arguments_size=len(call.arguments),
                 error=recorded_text(str(refusal), MOST_ERROR),
@@ -138,15 +156,32 @@ class Recorder:
         self, authorized: AuthorizedCall, refusal: BadCall | UpstreamError | LimitReached
     ) -> None:
         """Record an allowed call that never ran: bad arguments, a server away, or too many."""
-        event = self._allowed(authorized)
+        await self._never_ran(authorized, str(refusal), refusal.code)
+
+    async def broken(self, authorized: AuthorizedCall) -> None:
+        """Record an allowed call that never ran, since a step failed as nobody foresaw.
+
+        What failed is in the log alone, to which the call's id leads: its text can hold anything.
+        """
+        error = "a step before the call failed as nobody foresaw: the log has more"
+        await self._never_ran(authorized, error, INTERNAL)
+
+    async def given_up(self, authorized: AuthorizedCall) -> None:
+        """Record an allowed call that was cut off while it waited for its turn."""
+        try:
+            await self._never_ran(authorized, f"{self._who_ended()} before the call ran")
+        except AuditUnavailable:
+            log.exception("call cannot be recorded", call_id=authorized.call.id)
+
+    async def _never_ran(self, authorized: AuthorizedCall, error: str, code: str = "") -> None:
         await self._turn_away(
             replace(
-                event,
+                self._allowed(authorized),
                 kind=EventKind.REFUSED,
                 outcome=OutcomeKind.NONE.value,
-                code=refusal.code,
-                ms=_ms_between(authorized.call.started, event.time),
-                error=recorded_text(str(refusal), MOST_ERROR),
+                code=code,
+                ms=self._ms_since(authorized.call),
+                error=recorded_text(error, MOST_ERROR),
             )
         )
 
@@ -188,16 +223,33 @@ class Recorder:
             time=now,
             outcome=_outcome_of(failure).value,
             code=failure.code,
-            ms=_ms_between(call.valid.call.started, now),
+            ms=self._ms_since(call.valid.call),
             error=recorded_text(f"attempt {number}: {failure}", MOST_ERROR),
         )
         await self._audit.record(event)
         self._tally.retries[event.server] += 1
 
+    async def withdrawn(self, call: RecordedCall, refusal: Refused) -> None:
+        """Record that the caller lost the right to it while it waited to be sent (R17)."""
+        denied = isinstance(refusal, CallDenied)
+        event = replace(
+            call.event,
+            decision="deny",
+            layer=refusal.layer if denied else "",
+            rule=refusal.rule if denied else "",
+            revision=self._revision(),
+        )
+        outcome = OutcomeKind.UNKNOWN if refusal.sent else OutcomeKind.NONE
+        refused = RecordedCall(valid=call.valid, event=event)
+        await self._end(refused, outcome, code=refusal.code, error=str(refusal))
+
     async def abandoned(self, call: RecordedCall) -> None:
-        """Record that the caller went away before the upstream answered."""
-        error = "the caller went away before the answer"
+        """Record that the call was cut off before the upstream answered."""
+        error = f"{self._who_ended()} before the answer"
         await self._end(call, OutcomeKind.UNKNOWN, error=error)
+
+    def _who_ended(self) -> str:
+        return "the gateway was stopped" if self._is_stopping() else "the caller went away"
 
     async def _end(
         self,
@@ -216,7 +268,7 @@ class Recorder:
             time=now,
             outcome=str(outcome),
             code=code,
-            ms=_ms_between(call.valid.call.started, now),
+            ms=self._ms_since(call.valid.call),
             result=None if result is None else self._result(call.event.server, result),
             result_size=0 if result is None else len(result),
             error=None if error is None else recorded_text(error, MOST_ERROR),
@@ -272,6 +324,9 @@ class Recorder:
             arguments_size=len(call.arguments),
         )
 
+    def _ms_since(self, call: Call) -> float:
+        return (self._monotonic() - call.started) * 1000
+
     def _arguments(self, server: str, body: bytes) -> str:
         wording = self._wording(server)
         return recorded(body if wording is None else wording.arguments(body), self._body_cap())
@@ -285,10 +340,6 @@ class Recorder:
 
 def _outcome_of(failure: UpstreamError) -> OutcomeKind:
     return OutcomeKind.UNKNOWN if failure.is_outcome_unknown else OutcomeKind.ERROR
-
-
-def _ms_between(start: datetime, end: datetime) -> float:
-    return (end - start).total_seconds() * 1000
 
 
 def _server_of(call: Call, refusal: CallDenied | BadCall | AgentNotFound) -> str:

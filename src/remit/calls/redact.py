@@ -8,7 +8,8 @@ by its shape, or by the name that it stands under in JSON or in text (`"password
 import json
 import math
 import re
-from typing import Final, NoReturn, cast
+from itertools import pairwise
+from typing import Final, NoReturn, TypeGuard, cast
 
 import jsonschema_rs
 import msgspec
@@ -16,25 +17,43 @@ import msgspec
 REDACTED: Final = "[redacted]"
 
 _NO_COUNT: Final = r"(?!s\b)"
-_KEY: Final = (
-    rf"pass(?:word|wd|phrase)|secret|token{_NO_COUNT}|api[ _-]?key|access[ _-]?key|private[ _-]?key"
-    r"|authorization|credential|cookie|bearer"
+_LONG: Final = (
+    rf"pass(?:word|wd|phrase|code)|pwd|secret|token{_NO_COUNT}"
+    r"|(?:api|access|account|private|signing)[ _-]?key|authorization|credential|cookie|bearer"
 )
+_SHORT: Final = "auth|creds|otp|pass|pin"
+"""What means a secret only where it ends a name, as in `basic_auth`."""
+
+_KEY: Final = rf"{_LONG}|(?<![A-Za-z0-9])(?:{_SHORT})(?![\w-])"
 _SECRET_KEY: Final = re.compile(_KEY, re.IGNORECASE)
+_HEADER: Final = re.compile(
+    r"(?:\w+-)?(?:authorization|cookie)|(?:\w+-)+(?:key|token)", re.IGNORECASE
+)
 
 # Not in the middle of a word; an escape of raw JSON that ends in a letter is no word.
 _START: Final = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrtbf])|(?<=\\u[0-9A-Fa-f]{4}))"
 
+_ISSUED: Final = "gh[pousr]_|github_pat_|glpat-|xox[abprs]-|sk-|[rs]k_(?:live|test)_|AIza|hf_|npm_"
+"""How keys of well-known issuers begin."""
+
 # Shapes that are secrets wherever they stand: user names with passwords in URLs, bearer headers,
-# JSON web tokens, keys of remit and of well-known issuers, and PEM blocks.
-_VALUE: Final = (
+# keys of remit and of well-known issuers, and PEM blocks.
+_SHAPES: Final = (
     r"(?:(?<=://)|(?<=\\/))[^/\s:@\"]*:[^/\s\"]+(?=@)"
+    r"|(?<=https://)[\w-]{20,}(?=@)"
     rf"|{_START}(?:bearer\s+[\w.~+/=-]{{8,}}"
-    r"|eyJ[\w-]{8,}(?:\.[\w-]*){2,}"
     r"|rmt_[A-Za-z0-9]{4,}_[\w-]{8,}"
-    r"|(?:gh[pousr]_|github_pat_|glpat-|xox[abprs]-|sk-)[\w-]{16,}"
+    rf"|(?:{_ISSUED})[\w-]{{16,}}"
+    r"|hooks\.slack\.com(?:\\*/\w+)+"
     r"|AKIA[0-9A-Z]{16}(?![A-Za-z0-9]))"
     r"|-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"
+)
+_SHAPE: Final = re.compile(_SHAPES, re.IGNORECASE)
+
+# JSON web tokens. What begins as one and is none is taken in one piece, too, so that nobody looks
+# anew from each of its letters on.
+_VALUE: Final = (
+    rf"{_START}eyJ[\w-]{{8,}}+(?:\.[\w-]*+){{2,}}|(?P<begun>{_START}eyJ[\w-]{{8,}}+)|{_SHAPES}"
 )
 _SECRET_VALUE: Final = re.compile(_VALUE, re.IGNORECASE)
 
@@ -45,18 +64,22 @@ _SUSPICIOUS: Final = re.compile(rf"{_KEY}|{_VALUE}|\\u00|\\/".encode(), re.IGNOR
 # How everything begins that is suspicious, and little else. It looks neither back nor ahead, so
 # that an engine that never steps back can look for all of it at once: sixty times as fast as `re`.
 _BEGINNINGS: Final = (
-    rf"(?i:{_KEY.replace(_NO_COUNT, '')}|\\u00|\\/|://[^/\"]*:[^/\"]*@"
-    r"|eyj[\w-]{8}|rmt_|gh[pousr]_|github_pat_|glpat-|xox[abprs]-|sk-[\w-]{16}"
+    rf"(?i:{_LONG.replace(_NO_COUNT, '')}|(?:^|[^a-z0-9])(?:{_SHORT})(?:[^\w-]|$)|\\u00|\\/|://[^/\"]*:[^/\"]*@"
+    rf"|https://[\w-]{{20,}}@|eyj[\w-]{{8}}|rmt_|(?:{_ISSUED})[\w-]{{16}}|hooks\.slack\.com"
     r"|akia[0-9a-z]{16}|-----begin)"
 )
 _has_beginning: Final = jsonschema_rs.validator_for(
     {"pattern": _BEGINNINGS}, pattern_options=jsonschema_rs.RegexOptions()
 ).is_valid
 
-# A secret's name in text, up to its value: as `name=`, or as a quoted member of an object.
+# A secret's name in text, up to its value: as `name=`, as `--name ` of a command line, as a quoted
+# member of an object, or as a quoted name before its quoted value.
 _NAMED: Final = re.compile(
-    rf"(?P<rest>(?=authorization|cookie))?(?:{_KEY})"
-    r"(?:[\w-]{0,32}[ \t]{0,8}[:=]>?[ \t]{0,8}|[^\"'\\]{0,64}\\*[\"']\s{0,64}:\s{0,64})",
+    rf"(?P<option>--?)?(?P<rest>(?=authorization|cookie))?(?:{_KEY})"
+    r"(?:[\w-]{0,32}[ \t]{0,8}[:=]>?[ \t]{0,8}|[^\"'\\]{0,64}\\*[\"']\s{0,64}:\s{0,64}"
+    r"|(?(option)[ \t]{1,8}(?=[^\s-])|(?!))"
+    r"|[\w-]{0,32}\\*[\"']\s{0,64},\s{0,64}(?:\\*[\"']value\\*[\"']\s{0,64}:\s{0,64}"
+    r"|(?(option)|(?(rest)|(?!))))(?=\\*[\"']))",
     re.IGNORECASE,
 )
 _QUOTE: Final = re.compile(r"\\*[\"']")
@@ -66,8 +89,7 @@ _NESTING: Final = re.compile(r"\\*\"|[\[\]{}]")
 
 # How a secret begins whose end was cut off, so that nothing tells its length.
 _BEGUN: Final = re.compile(
-    r"(?:eyJ|rmt_|gh[pousr]_|github_pat_|glpat-|xox[abprs]-|(?<![A-Za-z0-9])sk-|AKIA|:(?:\\*/){2})",
-    re.IGNORECASE,
+    rf"(?:eyJ|rmt_|{_START}(?:{_ISSUED})|AKIA|:(?:\\*/){{2}})", re.IGNORECASE
 )
 _AFTER_BEARER: Final = re.compile(r"bearer\s+\Z", re.IGNORECASE)
 
@@ -106,15 +128,38 @@ def redacted(value: object) -> object:
     """Return a copy of a decoded JSON *value* without its secrets. Idempotent."""
     if isinstance(value, dict):
         members = cast("dict[str, object]", value)
+        is_named = _names_secret(members.get("name", members.get("key")))
         return {
-            _without_secrets(key): REDACTED if _SECRET_KEY.search(key) else redacted(member)
+            _without_secrets(key): REDACTED
+            if _SECRET_KEY.search(key) or (is_named and key == "value")
+            else redacted(member)
             for key, member in members.items()
         }
     if isinstance(value, list):
-        return [redacted(item) for item in cast("list[object]", value)]
+        return _redacted_items(cast("list[object]", value))
     if isinstance(value, str):
         return _without_secrets(value)
     return value
+
+
+def _redacted_items(items: list[object]) -> list[object]:
+    """Return the items of an array, of which one may name the next.
+
+    That is the option of a command line, as in `["--password", "..."]`, or the field of a header,
+    as in `["Authorization", "..."]`.
+    """
+    found = [redacted(item) for item in items]
+    is_pair = len(items) == len(("name", "value"))
+    for at, (name, value) in enumerate(pairwise(items), start=1):
+        if _names_secret(name) and isinstance(value, str):
+            is_option = name.startswith("-") and not value.startswith("-")
+            if is_option or (is_pair and _HEADER.fullmatch(name)):
+                found[at] = REDACTED
+    return found
+
+
+def _names_secret(name: object) -> TypeGuard[str]:
+    return isinstance(name, str) and " " not in name and is_secret_name(name)
 
 
 def is_secret_name(name: str) -> bool:
@@ -124,7 +169,12 @@ def is_secret_name(name: str) -> bool:
 
 def redacted_text(text: str) -> str:
     """Return *text* without what has the shape of a secret. Idempotent."""
-    return _SECRET_VALUE.sub(REDACTED, text)
+    return _SECRET_VALUE.sub(_without_shape, text)
+
+
+def _without_shape(found: re.Match[str]) -> str:
+    begun = found["begun"]
+    return REDACTED if begun is None else _SHAPE.sub(REDACTED, begun)
 
 
 def recorded_text(text: str, most: int) -> str:

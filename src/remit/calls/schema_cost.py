@@ -31,10 +31,22 @@ def evaluations(schema: object) -> float:
     return _Count(schema).of(schema, 0)
 
 
+def telling(schema: object, arguments: object) -> float:
+    """Return how large the errors about *arguments* may become, in parts of the arguments.
+
+    A validator lists them with all that led to them: of `anyOf` those of every branch, each with a
+    copy of what it is about. Of a schema that contains itself in two branches they double with each
+    level of the arguments. Infinite where it would take long to say.
+    """
+    try:
+        return _Telling(schema).of(schema, arguments)
+    except RecursionError:
+        return math.inf
+
+
 class _Count:
     def __init__(self, root: object) -> None:
-        self._root = root
-        self._anchors = dict(_anchors(root))
+        self._schema = _Schema(root)
         self._known: dict[int, float] = {}
         self._open: dict[int, int] = {}
 
@@ -49,13 +61,22 @@ class _Count:
             return math.inf if self._open[key] == level else 1
         self._open[key] = level
         total = 1 + sum(
-            self.of(part, where) for part, where in self._parts(cast("Node", schema), level)
+            self.of(part, where) for part, where in self._schema.parts(cast("Node", schema), level)
         )
         del self._open[key]
         self._known[key] = total
         return total
 
-    def _parts(self, schema: Node, level: int) -> Iterator[tuple[object, int]]:
+
+class _Schema:
+    """A schema whose references are looked up."""
+
+    def __init__(self, root: object) -> None:
+        self._root = root
+        self._anchors = dict(_anchors(root))
+
+    def parts(self, schema: Node, level: int) -> Iterator[tuple[object, int]]:
+        """Give each part that is applied, and how deep in the arguments."""
         for keyword, value in schema.items():
             if keyword in _REFERENCES:
                 yield self._target(value), level
@@ -82,6 +103,55 @@ class _Count:
             else:
                 found = cast("Node", found).get(name) if isinstance(found, dict) else None
         return _LOOP if found is None else found
+
+
+class _Telling:
+    def __init__(self, root: object) -> None:
+        self._schema = _Schema(root)
+        self._told: dict[tuple[int, int], float] = {}
+        self._sizes: dict[int, int] = {}
+
+    def of(self, schema: object, value: object) -> float:
+        """Return the size of what *schema* may say of *value*."""
+        if not isinstance(schema, dict):
+            return 1
+        key = (id(cast("object", schema)), id(value))
+        if key not in self._told:
+            if len(self._told) >= _MOST_PAIRS:
+                return math.inf
+            self._told[key] = 0
+            self._told[key] = self._size(value) + sum(
+                self.of(part, where) for part, where in self._applied(cast("Node", schema), value)
+            )
+        return self._told[key]
+
+    def _applied(self, schema: Node, value: object) -> Iterator[tuple[object, object]]:
+        """Give each part of a schema with each part of the value that it is applied to."""
+        parts, given = _node(schema.get("properties")), _node(value)
+        if parts is not None and given is not None:
+            yield from ((parts[name], given[name]) for name in parts.keys() & given.keys())
+            schema = {keyword: said for keyword, said in schema.items() if keyword != "properties"}
+        children = _children(value)
+        for part, level in self._schema.parts(schema, 0):
+            yield from ((part, where) for where in ([value] if level == 0 else children))
+
+    def _size(self, value: object) -> int:
+        key = id(value)
+        if key not in self._sizes:
+            self._sizes[key] = 1 + sum(self._size(child) for child in _children(value))
+        return self._sizes[key]
+
+
+_MOST_PAIRS: Final = 5_000
+"""Parts of a schema with parts of arguments that are looked at."""
+
+
+def _node(value: object) -> Node | None:
+    return cast("Node", value) if isinstance(value, dict) else None
+
+
+def _children(value: object) -> list[object]:
+    return cast("list[object]", value) if isinstance(value, list) else list(_values(value))
 
 
 _LOOP: dict[str, object] = {}

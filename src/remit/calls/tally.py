@@ -82,9 +82,11 @@ class Tally:
 
     def ended(self, event: AuditEvent) -> None:
         """Count a call that is over, and one that never ran."""
-        server = event.server if event.layer else ""  # else it is whatever the caller wrote
+        is_end = event.kind is EventKind.FINISHED
+        # Of what never ran, and no layer decided on, it is whatever the caller wrote.
+        server = event.server if event.layer or is_end else ""
         key = (server, event.decision, event.layer, event.outcome, event.code)
         self._ends[key] += 1
-        if event.kind is EventKind.FINISHED:
+        if is_end:
             self.running[server] -= 1
             self.durations[server].note(event.ms / 1000)

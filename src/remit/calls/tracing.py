@@ -30,6 +30,7 @@ from remit.errors import (
     BadCall,
     CallDenied,
     LimitReached,
+    Refused,
     RemitError,
     UpstreamError,
 )
@@ -224,6 +225,14 @@ class _TracedRecord:
         with self._steps.span("record"):
             await self._record.rejected(authorized, refusal)
 
+    async def broken(self, authorized: AuthorizedCall) -> None:
+        with self._steps.span("record"):
+            await self._record.broken(authorized)
+
+    async def given_up(self, authorized: AuthorizedCall) -> None:
+        with self._steps.span("record"):
+            await self._record.given_up(authorized)
+
     async def invoked(self, admitted: AdmittedCall) -> RecordedCall:
         with self._steps.span("record"):
             return await self._record.invoked(admitted)
@@ -235,6 +244,10 @@ class _TracedRecord:
     async def failed(self, call: RecordedCall, failure: UpstreamError) -> None:
         with self._steps.span("record"):
             await self._record.failed(call, failure)
+
+    async def withdrawn(self, call: RecordedCall, refusal: Refused) -> None:
+        with self._steps.span("record"):
+            await self._record.withdrawn(call, refusal)
 
     async def abandoned(self, call: RecordedCall) -> None:
         with self._steps.span("record"):

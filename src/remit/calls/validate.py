@@ -4,12 +4,10 @@ import json
 import sys
 from typing import Any, Final, Literal, NoReturn, Protocol, cast
 
-import jsonschema_rs
 import msgspec
-import structlog
 
 from remit.calls.directory import CatalogueSource
-from remit.calls.schema_cost import evaluations
+from remit.calls.input_schema import MOST_ERRORS, InputSchema, compiled_schema
 from remit.calls.states import States
 from remit.errors import BadCall, UpstreamUnavailable
 from remit.model.calls import AuthorizedCall, Examined, ValidCall
@@ -20,23 +18,10 @@ from remit.model.servers import ServerConfig
 from remit.model.tools import Tool, ToolId
 from remit.upstreams.catalogue import Catalogue
 
-log = structlog.get_logger(__name__)
-
-MASK = "the value"
-"""What stands in an error for an argument's value, since the text is recorded too."""
-
 COMPLETE = "completion/complete"
-
-MOST_ERRORS = 5
 
 LONGEST_NAME = 80
 """Characters of the name of a prompt's argument, for the same reason."""
-
-LONGEST_ERROR = 300
-"""Characters of one error's text, since names in arguments and schemas may be of any length."""
-
-MOST_EVALUATIONS = 100_000
-"""Parts that a schema may apply: about a millisecond, in which nothing else happens."""
 
 MOST_COMPILED = 4096
 """Compiled schemas kept in memory; beyond it the memory starts anew."""
@@ -66,7 +51,7 @@ class _Offer(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     what: Tool | Item | None
     config: ServerConfig
-    schema: jsonschema_rs.Validator | None
+    schema: InputSchema | None
     timeout: float
     retry: Literal["never", "safe"] | None
 
@@ -78,7 +63,7 @@ class Validator:
         self._states = states
         self._catalogues = catalogues
         self._servers = servers
-        self._compiled: dict[bytes, jsonschema_rs.Validator | None] = {}
+        self._compiled: dict[bytes, InputSchema | None] = {}
         self._offers: dict[ToolId, _Offer] = {}
         self._offered_in: Catalogue | None = None
 
@@ -155,21 +140,21 @@ class Validator:
             return extras
         return msgspec.structs.replace(extras, state=self._states.open(extras.state, authorized))
 
-    def _schema(self, tool: Tool) -> jsonschema_rs.Validator | None:
+    def _schema(self, tool: Tool) -> InputSchema | None:
         source = tool.input_schema
         if source not in self._compiled:
             if len(self._compiled) >= MOST_COMPILED:
                 self._compiled.clear()
-            self._compiled[source] = _compile(tool)
+            self._compiled[source] = compiled_schema(tool)
         return self._compiled[source]
 
 
 def examine(tool: Tool, arguments: bytes) -> Examined:
     """Say what a call of *tool* with *arguments* would be told, whether it is on offer or not."""
-    return _examined(_compile(tool), arguments)
+    return _examined(compiled_schema(tool), arguments)
 
 
-def _examined(schema: jsonschema_rs.Validator | None, arguments: bytes) -> Examined:
+def _examined(schema: InputSchema | None, arguments: bytes) -> Examined:
     try:
         _check(schema, arguments)
     except BadCall as error:
@@ -177,12 +162,12 @@ def _examined(schema: jsonschema_rs.Validator | None, arguments: bytes) -> Exami
     return Examined(checked=schema is not None, problem="")
 
 
-def _check(schema: jsonschema_rs.Validator | None, arguments: bytes) -> None:
+def _check(schema: InputSchema | None, arguments: bytes) -> None:
     decoded = _decode(arguments)
     try:
         if schema is None or schema.is_valid(decoded):
             return
-        errors = _error_lines(schema, decoded)
+        errors = schema.errors(decoded)
     except ValueError:  # the validator's own limit, which lies below the parser's
         raise BadCall("arguments are nested too deeply to be checked") from None
     raise BadCall("; ".join(errors))
@@ -197,19 +182,6 @@ def _check_prompt(prompt: Item, arguments: bytes) -> None:
     missing = [repr(name[:LONGEST_NAME]) for name in prompt.required if name not in given]
     if missing:
         raise BadCall(f"required arguments are missing: {', '.join(missing[:MOST_ERRORS])}")
-
-
-def _compile(tool: Tool) -> jsonschema_rs.Validator | None:
-    try:
-        schema = json.loads(tool.input_schema)
-        compiled = jsonschema_rs.validator_for(schema, mask=MASK, offline=True)
-        if evaluations(schema) <= MOST_EVALUATIONS:
-            return compiled
-        log.warning("input schema takes too long to be checked", tool=str(tool.id))
-    except (ValueError, RecursionError, jsonschema_rs.ReferencingError) as error:
-        # The server checks its own arguments; a schema nobody can compile must not hide the tool.
-        log.warning("input schema cannot be compiled", tool=str(tool.id), error=str(error)[:200])
-    return None
 
 
 def _decode(arguments: bytes) -> dict[str, Any]:
@@ -282,14 +254,3 @@ def _nearest(digits: str) -> float:
 
 def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is no JSON")
-
-
-def _error_lines(schema: jsonschema_rs.Validator, decoded: dict[str, Any]) -> list[str]:
-    lines: list[str] = []
-    for error in schema.iter_errors(decoded):
-        where = ".".join(str(part) for part in error.instance_path)
-        line = f"{where}: {error.message}" if where else str(error.message)
-        lines.append(line if len(line) <= LONGEST_ERROR else line[: LONGEST_ERROR - 1] + "…")
-        if len(lines) == MOST_ERRORS:
-            break
-    return lines

@@ -1,16 +1,17 @@
 """`remit agents`: the supervised workers that keys can be bound to."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
 
-from remit.admin.agents import check_agent, get_agent, register
-from remit.app.installation import open_installation
+from remit.admin.agents import check_agent, get_agent, notes_on, register
+from remit.app.installation import Installation, open_installation
 from remit.calls.ids import new_id
 from remit.cli.changes import making
-from remit.cli.output import ConfigFlag, JsonFlag, TenantFlag, as_rows, print_json, print_table, run
+from remit.cli.lines import print_json, say
+from remit.cli.output import ConfigFlag, JsonFlag, TenantFlag, as_rows, print_table, run
 from remit.cli.remote import KeyFlag, UrlFlag, reach
 from remit.cli.remote_values import agent_of
 from remit.client import agents
@@ -56,13 +57,14 @@ def create(
         wanted = agents.create(
             agent_id, type=type_name, role=role, epic=epic, tmux_session=tmux_session
         )
-        agent = agent_of(remote.ask(wanted))
+        shown = remote.ask(wanted)
+        agent, notes = agent_of(shown), shown.notes
     else:
         asked = {"role": role, "epic": epic, "tmux_session": tmux_session}
-        agent = run(
+        agent, notes = run(
             lambda: _create(Settings.read(config, tenant=tenant), agent_id, type_name, asked)
         )
-    _show(agent, "is registered", as_json)
+    _show(agent, "is registered", as_json, notes)
 
 
 @agents_app.command()
@@ -88,10 +90,11 @@ def change(
     given = {name: value for name, value in said.items() if value is not None}
     if (remote := reach(url, key, tenant)) is not None:
         patch = {name: value or None for name, value in given.items()}
-        agent = agent_of(remote.ask(agents.change(agent_id, patch, if_match="*")))
+        shown = remote.ask(agents.change(agent_id, patch, if_match="*"))
+        agent, notes = agent_of(shown), shown.notes
     else:
-        agent = run(lambda: _change(Settings.read(config, tenant=tenant), agent_id, given))
-    _show(agent, "is changed", as_json)
+        agent, notes = run(lambda: _change(Settings.read(config, tenant=tenant), agent_id, given))
+    _show(agent, "is changed", as_json, notes)
 
 
 @agents_app.command()
@@ -107,7 +110,7 @@ def crashed(
     if as_json:
         print_json({"id": agent_id, "task": task or None})
     else:
-        typer.echo(f"task {task!r} is taken back" if task else f"agent {agent_id!r} was at no work")
+        say(f"task {task!r} is taken back" if task else f"agent {agent_id!r} was at no work")
 
 
 @agents_app.command("list")
@@ -135,7 +138,7 @@ def list_agents(
 
 async def _create(
     settings: Settings, agent_id: str, type_name: str, asked: Mapping[str, str | None]
-) -> Agent:
+) -> tuple[Agent, Sequence[str]]:
     async with (
         open_installation(settings, author="") as installation,
         making(installation, "agents.create", {"id": agent_id, "type": type_name, **asked}),
@@ -151,10 +154,12 @@ async def _create(
             roles=installation.policy.declaration.roles,
         )
         await register(installation.agents, agent)
-        return agent
+        return agent, await _notes(installation, agent)
 
 
-async def _change(settings: Settings, agent_id: str, given: Mapping[str, str]) -> Agent:
+async def _change(
+    settings: Settings, agent_id: str, given: Mapping[str, str]
+) -> tuple[Agent, Sequence[str]]:
     asked = {name: value or None for name, value in given.items()}
     async with (
         open_installation(settings, author="") as installation,
@@ -172,11 +177,19 @@ async def _change(settings: Settings, agent_id: str, given: Mapping[str, str]) -
             roles=installation.policy.declaration.roles,
         )
         await installation.agents.change(agent, seen=old)
-        return agent
+        return agent, await _notes(installation, agent)
+
+
+async def _notes(installation: Installation, agent: Agent) -> Sequence[str]:
+    # Deferred: most commands here need no crew.
+    from remit.storage.crew import Crew  # noqa: PLC0415 - see above
+    from remit.storage.notices import Notices  # noqa: PLC0415 - see above
+
+    return await notes_on(Crew(installation.database, Notices(installation.database)), agent)
 
 
 async def _crashed(settings: Settings, agent_id: str) -> str:
-    # Deferred: no other command here needs the crew.
+    # Deferred: most commands here need no crew.
     from remit.crew.health import Health  # noqa: PLC0415 - see above
     from remit.storage.crew import Crew  # noqa: PLC0415 - see above
     from remit.storage.notices import Notices  # noqa: PLC0415 - see above
@@ -200,12 +213,14 @@ async def _all(settings: Settings) -> list[Agent]:
         return list(await installation.agents.all_agents(installation.tenant.name))
 
 
-def _show(agent: Agent, what: str, as_json: bool) -> None:
+def _show(agent: Agent, what: str, as_json: bool, notes: Sequence[str]) -> None:
+    for note in notes:
+        say(f"note: {note}", err=True)
     if as_json:
         print_json(_entry(agent))
     else:
         also = f", {agent.role}" if agent.role else ""
-        typer.echo(f"agent {agent.id!r} ({agent.type.value}{also}) {what}")
+        say(f"agent {agent.id!r} ({agent.type.value}{also}) {what}")
 
 
 def _entry(agent: Agent) -> dict[str, object]:

@@ -8,7 +8,8 @@ import typer
 from remit.app.installation import Installation, open_installation
 from remit.calls.ids import new_id
 from remit.cli.changes import making, operator
-from remit.cli.output import ConfigFlag, JsonFlag, TenantFlag, as_rows, print_json, print_table, run
+from remit.cli.lines import print_json, say
+from remit.cli.output import ConfigFlag, JsonFlag, TenantFlag, as_rows, print_table, run
 from remit.cli.remote import KeyFlag, UrlFlag, reach
 from remit.client import alerts
 from remit.data.alerts.desk import AlertDesk, Closed
@@ -158,4 +159,4 @@ def _tell(shown: Shown, *, as_json: bool) -> None:
     if as_json:
         print_json(shown)
     else:
-        typer.echo(f"alert {shown['id']!r} is {shown['status']}")
+        say(f"alert {shown['id']!r} is {shown['status']}")

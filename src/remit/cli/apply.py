@@ -13,8 +13,11 @@ from remit.admin.declaration import Loaded, load_declaration
 from remit.admin.plans import Plan, difference_between
 from remit.admin.revisions import apply_file, standing_of
 from remit.app.installation import open_state
+from remit.app.own_changes import APPLY
+from remit.app.subjects import subjects_in
 from remit.cli.changes import making, operator
-from remit.cli.output import ConfigFlag, JsonFlag, TenantFlag, counted, print_json, run
+from remit.cli.lines import print_json, say
+from remit.cli.output import ConfigFlag, JsonFlag, TenantFlag, counted, run
 from remit.cli.remote import KeyFlag, Remote, UrlFlag, reach
 from remit.cli.remote_values import difference_of
 from remit.client import declaration
@@ -47,8 +50,9 @@ def apply(
     Exit status 1 if it is refused.
     """
     settings = settings_beside(file, config, tenant)
-    loaded = load(file)
-    if (remote := reach(url, key, tenant)) is not None:
+    remote = reach(url, key, tenant)
+    loaded = load(file, may_be_masked=remote is not None)
+    if remote is not None:
         plan = _applied(remote, loaded, reason, dry_run=dry_run)
     else:
         plan = run(lambda: _apply(settings, loaded, reason, dry_run=dry_run, replace=replace))
@@ -57,8 +61,8 @@ def apply(
     else:
         _print(plan, dry_run=dry_run)
     if plan.conflict:
-        for line in plan.conflict.splitlines():
-            typer.echo(f"error: {line}", err=True)
+        for line in plan.conflict.split("\n"):
+            say(f"error: {line}", err=True)
         raise typer.Exit(1)
 
 
@@ -83,11 +87,11 @@ def settings_beside(file: Path, config: Path | None, tenant: str | None) -> Sett
     return Settings.read(file, tenant=tenant)
 
 
-def load(file: Path) -> Loaded:
+def load(file: Path, *, may_be_masked: bool = False) -> Loaded:
     """Read a declaration; what is wrong with it ends the command with a line each."""
 
     async def read() -> Loaded:
-        return load_declaration(file)
+        return load_declaration(file, may_be_masked=may_be_masked)
 
     return run(read)
 
@@ -99,24 +103,21 @@ async def _apply(
         store, tenant = Revisions(state.database), state.tenant.name
         new = loaded.declaration
         standing = await standing_of(store, tenant, new.document)
-        difference = difference_between(
+        difference = await difference_between(
             standing.latest,
             new,
-            tenant=tenant,
-            now=datetime.now(UTC),
             seen=[tool.id for tool in await SeenTools(state.database).all_tools(tenant)],
+            subjects=subjects_in(state),
         )
         if dry_run:
             conflict = ""
-            if standing.newer and not standing.is_latest and not replace:
+            if standing.overwrites and not replace:
                 conflict = "would be refused: others wrote newer revisions; see --replace"
             number = standing.number + (not standing.is_latest)
             return Plan(revision=number, is_written=False, difference=difference, conflict=conflict)
         why = reason or f"from {Path(loaded.file).name}"
         try:
-            async with making(
-                state, "declaration.apply", {"name": "declaration"}, reason=why
-            ) as progress:
+            async with making(state, APPLY, {"name": "declaration"}, reason=why) as progress:
                 written = await apply_file(
                     store,
                     tenant,
@@ -143,21 +144,21 @@ async def _apply(
 
 def _print(plan: Plan, *, dry_run: bool) -> None:
     for change in plan.difference.changes:
-        typer.echo(str(change))
+        say(str(change))
     for shift in plan.difference.authority:
-        typer.echo(str(shift))
+        say(str(shift))
     if plan.conflict:
         return
     if not plan.difference.changes:
-        typer.echo(f"no change: revision {plan.revision} says the same")
+        say(f"no change: revision {plan.revision} says the same")
         return
     told = (
         f"{counted(len(plan.difference.changes), 'change')}, {_shifts(plan.difference.authority)}"
     )
     if dry_run:
-        typer.echo(f"{told}; would be revision {plan.revision}, nothing was written")
+        say(f"{told}; would be revision {plan.revision}, nothing was written")
     else:
-        typer.echo(f"{told}; revision {plan.revision} is in force")
+        say(f"{told}; revision {plan.revision} is in force")
 
 
 def _shifts(authority: Sequence[AuthorityChange]) -> str:

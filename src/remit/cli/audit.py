@@ -23,6 +23,7 @@ from remit.admin.audit_rows import (
 from remit.app.installation import Installation, open_installation, record_seal
 from remit.cli.changes import operator
 from remit.cli.exporting import open_sink
+from remit.cli.lines import print_json, say
 from remit.cli.output import (
     EXIT_NO,
     EXIT_USAGE,
@@ -32,12 +33,11 @@ from remit.cli.output import (
     as_rows,
     counted,
     fail,
-    print_json,
     print_table,
     run,
 )
 from remit.cli.remote import KeyFlag, Remote, UrlFlag, reach
-from remit.cli.remote_values import event_of
+from remit.cli.remote_values import event_of, report_of
 from remit.client import audit as client_audit
 from remit.client.operations import PAGE
 from remit.model.calls import OutcomeKind
@@ -75,7 +75,8 @@ ServerFlag = Annotated[
     str | None, typer.Option("--server", metavar="NAME", help="The server's name.")
 ]
 ToolFlag = Annotated[
-    str | None, typer.Option("--tool", metavar="NAME", help="The tool's, as git_commit.")
+    str | None,
+    typer.Option("--tool", metavar="NAME", help="The tool's, as git_commit or git/git_commit."),
 ]
 DecisionFlag = Annotated[Decided | None, typer.Option("--decision", help="May it?")]
 OutcomeFlag = Annotated[
@@ -199,7 +200,7 @@ def export(
         else:
             written = run(lambda: _export(settings, query, limit, form, sink))
     if output is not None:
-        typer.echo(f"{counted(written, 'call')} written to {output}", err=True)
+        say(f"{counted(written, 'call')} written to {output}", err=True)
 
 
 @audit_app.command()
@@ -254,23 +255,25 @@ def verify(
     marker does not hold; it is named.
     """
     if (remote := reach(url, key, tenant)) is not None:
-        found = remote.ask(client_audit.verify())
-        print_json(to_builtins(found))
-        raise typer.Exit(0 if found.ok else EXIT_NO)
-    report = run(lambda: _verified(Settings.read(config, tenant=tenant), keys or ()))
-    broken = report.broken
+        report = report_of(remote.ask(client_audit.verify()))
+    else:
+        report = run(lambda: _verified(Settings.read(config, tenant=tenant), keys or ()))
     if as_json:
         print_json(report_entry(report))
-    elif broken is None:
-        typer.echo(
-            f"OK: {counted(report.rows, 'row')}, the last one's hash is {report.hash or '-'}"
-        )
     else:
-        typer.echo(f"BROKEN: {broken.message}; {counted(report.rows, 'row')} before it hold")
-    if report.cuts and not as_json:
-        typer.echo(_told(report.cuts[-1].cut))
-    if broken is not None:
+        _print_report(report)
+    if report.broken is not None:
         raise typer.Exit(EXIT_NO)
+
+
+def _print_report(report: ChainReport) -> None:
+    rows, broken = counted(report.rows, "row"), report.broken
+    if broken is None:
+        say(f"OK: {rows}, the last one's hash is {report.hash or '-'}")
+    else:
+        say(f"BROKEN: {broken.message}; {rows} before it hold")
+    if report.cuts:
+        say(_told(report.cuts[-1].cut))
 
 
 @audit_app.command("prune")
@@ -287,13 +290,11 @@ def prune_record(
     if as_json:
         print_json({"removed": 0 if cut is None else cut.removed})
     elif not retention.reason:
-        typer.echo(
-            "nothing is removed: neither audit.retention_days nor audit.retention_rows is set"
-        )
+        say("nothing is removed: neither audit.retention_days nor audit.retention_rows is set")
     elif cut is None:
-        typer.echo(f"nothing is beyond {retention.reason}")
+        say(f"nothing is beyond {retention.reason}")
     else:
-        typer.echo(_told(cut))
+        say(_told(cut))
 
 
 def _told(cut: Cut) -> str:
@@ -478,6 +479,12 @@ def _row(event: AuditEvent) -> dict[str, object]:
 
 
 def _utc(moment: datetime | None) -> datetime | None:
-    if moment is None or moment.tzinfo is not None:
-        return moment
-    return moment.replace(tzinfo=UTC)
+    """Return *moment* in UTC; leave with status 2 where that has no such time."""
+    if moment is None:
+        return None
+    if moment.tzinfo is None:
+        return moment.replace(tzinfo=UTC)
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:
+        fail(f"{moment.isoformat()} is beyond the calendar in UTC", EXIT_USAGE)

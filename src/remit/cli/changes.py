@@ -5,11 +5,11 @@ import pwd
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 
-from remit.admin.change_record import Change, ChangeRecord, Progress
+from remit.admin.change_record import Change, Progress
 from remit.admin.editor import checked_reason
+from remit.app import own_changes
 from remit.app.installation import Installation, State
 from remit.calls.ids import new_id
-from remit.storage.audit import open_audit
 from remit.storage.revisions import Revisions
 
 
@@ -49,9 +49,5 @@ async def making(
         reason=checked_reason(reason or operation),
         revision=0 if latest is None else latest.number,
     )
-    async with (
-        # on the disk whatever is declared of calls: a change is rare, and nobody waits for it
-        open_audit(opened.database, opened.settings.state, durability="disk") as audit,
-        ChangeRecord(audit).making(change) as progress,
-    ):
+    async with own_changes.making(opened.database, opened.settings.state, change) as progress:
         yield progress

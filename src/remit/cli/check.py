@@ -14,17 +14,9 @@ from remit.admin.declaration import Loaded, load_declaration
 from remit.admin.exposed_files import exposed_files
 from remit.admin.known_servers import unclaimed_package
 from remit.app.bundled import builtins_in
-from remit.app.installation import open_installation, open_state
-from remit.cli.output import (
-    EXIT_NO,
-    ConfigFlag,
-    JsonFlag,
-    TenantFlag,
-    counted,
-    print_json,
-    run,
-    waiting,
-)
+from remit.app.installation import open_installation, open_state, url_of
+from remit.cli.lines import print_json, say
+from remit.cli.output import EXIT_NO, ConfigFlag, JsonFlag, TenantFlag, counted, run, waiting
 from remit.cli.servers import is_absent
 from remit.errors import DeclarationError, Problem, StartupError, StorageUnavailable
 from remit.model.declaration import Declaration
@@ -32,7 +24,7 @@ from remit.model.principals import DEFAULT_TENANT
 from remit.model.servers import ServerStatus
 from remit.settings import Settings
 from remit.storage.agents import Agents
-from remit.storage.database import database_file, default_url
+from remit.storage.database import database_file
 from remit.storage.keys import Keys
 from remit.upstreams.fleet import open_fleet
 
@@ -58,7 +50,12 @@ def check(
         now = datetime.now(UTC)
         kept = run(lambda: _look_at_state(settings, now))
         report = check_declaration(
-            loaded, offered=asked.offered, environ=os.environ, now=now, in_use=kept.in_use
+            loaded,
+            offered=asked.offered,
+            environ=os.environ,
+            now=now,
+            in_use=kept.in_use,
+            folder=settings.config.absolute().parent,
         )
         told = [problem for status in asked.statuses for problem in _told_by(status, loaded)]
         report = replace(report, warnings=(*report.warnings, *told, *kept.problems))
@@ -135,7 +132,7 @@ class _Kept:
 
 async def _look_at_state(settings: Settings, now: datetime) -> _Kept:
     """Look at who there is and at who can read the files; make no database."""
-    url = settings.database_url or default_url(settings.config.absolute().parent)
+    url = url_of(settings)
     try:
         file = database_file(url)
         in_use = None
@@ -180,7 +177,7 @@ def _told_by(status: ServerStatus, loaded: Loaded) -> Iterator[Problem]:
 def _print(report: Report, file: str) -> None:
     _print_problems("error", report.errors)
     _print_problems("warning", report.warnings)
-    typer.echo(
+    say(
         f"{file}: {counted(report.roles, 'role')}, {counted(report.grants, 'grant')},"
         f" {counted(len(report.errors), 'error')}, {counted(len(report.warnings), 'warning')}"
     )
@@ -189,6 +186,6 @@ def _print(report: Report, file: str) -> None:
 def _print_problems(kind: str, problems: Sequence[Problem]) -> None:
     for problem in problems:
         where = f"{problem.file}:{problem.line}: " if problem.line else f"{problem.file}: "
-        typer.echo(f"{where}{kind}: {problem.message} [{problem.code}]")
+        say(f"{where}{kind}: {problem.message} [{problem.code}]")
         if problem.remedy:
-            typer.echo(f"    → {problem.remedy}")
+            say(f"    → {problem.remedy}")

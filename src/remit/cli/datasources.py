@@ -20,6 +20,7 @@ from remit.cli.datasource_options import (
     place_of,
     settings_of,
 )
+from remit.cli.lines import print_json, say
 from remit.cli.output import (
     EXIT_USAGE,
     ConfigFlag,
@@ -27,7 +28,6 @@ from remit.cli.output import (
     TenantFlag,
     as_rows,
     fail,
-    print_json,
     print_table,
     run,
 )
@@ -249,9 +249,9 @@ def try_out(
             | {"warnings": list(warnings)}
         )
     elif not problem:
-        typer.echo(f"datasource {name!r} answers; tables and views that may be used: {tables}")
+        say(f"datasource {name!r} answers; tables and views that may be used: {tables}")
         for warning in warnings:
-            typer.echo(f"warning: {warning}", err=True)
+            say(f"warning: {warning}", err=True)
     if problem:
         fail(f"datasource {name!r} cannot be used: {problem}")
 
@@ -275,7 +275,7 @@ def remove(
     if as_json:
         print_json({"name": name, "deleted": True})
     else:
-        typer.echo(f"datasource {name!r} is removed, with its queries and all that was known of it")
+        say(f"datasource {name!r} is removed, with its queries and all that was known of it")
 
 
 def _entry(shown: Datasource | datasources.Datasource) -> Shown:
@@ -308,4 +308,4 @@ def _tell(shown: Shown, what: str, as_json: bool) -> None:
     if as_json:
         print_json(shown)
     else:
-        typer.echo(f"datasource {shown['name']!r} {what}: {shown['engine']}, {shown['location']}")
+        say(f"datasource {shown['name']!r} {what}: {shown['engine']}, {shown['location']}")

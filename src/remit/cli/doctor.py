@@ -18,6 +18,7 @@ from remit.admin.known_servers import unclaimed_package
 from remit.app.bundled import builtins_in
 from remit.app.checkup import checked, data_without_gateway, has_data_server, premises_of
 from remit.cli.check import loaded_of
+from remit.cli.lines import print_json, say
 from remit.cli.output import (
     EXIT_NO,
     EXIT_UNREACHABLE,
@@ -25,7 +26,6 @@ from remit.cli.output import (
     JsonFlag,
     TenantFlag,
     counted,
-    print_json,
     print_table,
     run,
     waiting,
@@ -101,10 +101,11 @@ async def _examine(
     declared = loaded.declaration.servers
     # switched off, so that each is started once only, to be tried
     at_rest = {name: replace(config, enabled=False) for name, config in declared.items()}
-    premises = replace(premises_of(settings), port=partial(_of_port, port))
+    premises = premises_of(settings)
+    premises = replace(premises, looks=(*premises.looks, partial(_of_port, port)))
 
     def check(offered: Mapping[str, frozenset[str]]) -> Report:
-        return checked(loaded, offered) if report is None else report
+        return checked(settings, loaded, offered) if report is None else report
 
     with waiting("examining"):
         async with open_fleet(
@@ -149,16 +150,17 @@ async def _of_port(port: int) -> Finding:
 
 def _print(found: Mapping[str, Any]) -> None:
     print_table(_COLUMNS, [_row(server) for server in found["servers"]], empty="no servers")
-    typer.echo("")
+    say("")
     findings: Sequence[Mapping[str, str]] = found["findings"]
     for finding in findings:
         code = "" if finding["grade"] == Grade.OK else f" [{finding['code']}]"
-        typer.echo(f"{finding['grade']}: {finding['about']}: {finding['message']}{code}")
+        say(f"{finding['grade']}: {finding['about']}: {finding['message']}{code}")
         if finding["remedy"]:
-            typer.echo(f"    → {finding['remedy']}")
+            say(f"    → {finding['remedy']}")
     errors = sum(finding["grade"] == Grade.ERROR for finding in findings)
     warnings = sum(finding["grade"] == Grade.WARNING for finding in findings)
-    typer.echo(f"\n{counted(errors, 'error')}, {counted(warnings, 'warning')}")
+    say("")
+    say(f"{counted(errors, 'error')}, {counted(warnings, 'warning')}")
 
 
 def _row(server: Mapping[str, Any]) -> list[str]:

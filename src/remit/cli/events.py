@@ -7,13 +7,13 @@ import typer
 
 from remit.app.events import open_subscribers
 from remit.app.installation import open_state
+from remit.cli.lines import print_json, say
 from remit.cli.output import (
     EXIT_UNREACHABLE,
     ConfigFlag,
     JsonFlag,
     as_rows,
     counted,
-    print_json,
     print_table,
     run,
 )
@@ -58,7 +58,8 @@ def list_events(config: ConfigFlag = None, as_json: JsonFlag = False) -> None:
         return
     print_table(_SUBSCRIBERS, as_rows(subscribers, _SUBSCRIBERS), empty="no subscribers")
     if dead:
-        typer.echo(f"\n{counted(len(dead), 'dead letter')}:")
+        say("")
+        say(f"{counted(len(dead), 'dead letter')}:")
         print_table(_LETTERS, as_rows(dead, _LETTERS), empty="")
 
 
@@ -69,7 +70,7 @@ def retry(config: ConfigFlag = None, as_json: JsonFlag = False) -> None:
     if as_json:
         print_json({"arrived": arrived, "left": left})
     else:
-        typer.echo(f"{counted(arrived, 'dead letter')} arrived, {left} did not")
+        say(f"{counted(arrived, 'dead letter')} arrived, {left} did not")
     if left:
         raise typer.Exit(EXIT_UNREACHABLE)
 

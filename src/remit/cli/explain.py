@@ -11,11 +11,12 @@ import typer
 from remit.admin.authority import Answer, Authority, WhoCan
 from remit.admin.known_servers import offered_by
 from remit.app.allowances import open_shared_count
-from remit.app.bundled import BUILTINS, CREW
 from remit.app.installation import Installation, open_installation
 from remit.calls.directory import declared_tools
 from remit.calls.validate import examine
-from remit.cli.output import EXIT_NO, ConfigFlag, JsonFlag, TenantFlag, print_json, print_table, run
+from remit.cli.file_note import note_file
+from remit.cli.lines import print_json, say
+from remit.cli.output import EXIT_NO, ConfigFlag, JsonFlag, TenantFlag, print_table, run
 from remit.cli.remote import KeyFlag, UrlFlag, reach
 from remit.cli.remote_values import answer_of, who_of
 from remit.cli.subjects import SubjectFlag, ToolArgument, check_arguments, find_any_subject
@@ -57,7 +58,7 @@ def explain(
     else:
         _print_answer(subject, tool, answer)
         if arguments is not None:
-            typer.echo(_of_arguments(answer.arguments))
+            say(_of_arguments(answer.arguments))
     if not answer.explanation.decision.allowed:
         raise typer.Exit(EXIT_NO)
 
@@ -89,6 +90,7 @@ def who_can(
 
 async def _explained(settings: Settings, subject: str, tool: str, arguments: str | None) -> Answer:
     async with open_installation(settings, author="") as installation:
+        await note_file(installation, installation.file)
         found = await find_any_subject(installation, subject)
         known = await open_authority(installation)
         answer = known.explain(found.principal, tool, barred=found.barred)
@@ -123,6 +125,7 @@ async def _examined(
 
 async def _found(settings: Settings, tool: str) -> WhoCan:
     async with open_installation(settings, author="") as installation:
+        await note_file(installation, installation.file)
         keys = await installation.keys.all_keys(installation.tenant.name)
         agents = await installation.agents.all_agents(installation.tenant.name)
         return (await open_authority(installation)).who_can(
@@ -144,9 +147,7 @@ async def open_authority(installation: Installation) -> Authority:
         name: offered_by(config) or frozenset[str]() for name, config in declaration.servers.items()
     }
     known = {ToolId(server, tool) for server, names in published.items() for tool in names}
-    bundled = {
-        tool for tool in known if declaration.servers[tool.server].builtin in (*BUILTINS, *CREW)
-    }
+    bundled = {tool for tool in known if declaration.servers[tool.server].builtin}
     return Authority(
         installation.policy.snapshot,
         Names.build(seen | known | declared_tools(declaration)),
@@ -157,22 +158,22 @@ async def open_authority(installation: Installation) -> Authority:
 def _print_answer(subject: str, tool: str, answer: Answer) -> None:
     decision = answer.explanation.decision
     word = "may" if decision.allowed else "may not"
-    typer.echo(f"{subject} {word} call {answer.tool or tool}: {decision.reason}")
+    say(f"{subject} {word} call {answer.tool or tool}: {decision.reason}")
     rows = [
         (verdict.layer.value, verdict.verdict.value, verdict.rule or "-", verdict.reason)
         for verdict in answer.explanation.layers
     ]
     if rows:
         print_table(("layer", "verdict", "rule", "reason"), rows, empty="")
-    typer.echo(
+    say(
         f"decided by {decision.layer.value}, rule {decision.rule or 'none'},"
         f" revision {decision.revision}"
     )
     for limit, used in answer.counted():
         now = "" if used is None else f": {used} used now"
-        typer.echo(f"limited to {limit.rate} ({limit.rule}){now}")
+        say(f"limited to {limit.rate} ({limit.rule}){now}")
     if not answer.available:
-        typer.echo("note: no server has offered this tool so far")
+        say("note: no server has offered this tool so far")
 
 
 def _of_arguments(found: Examined | None) -> str:

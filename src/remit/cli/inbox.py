@@ -9,6 +9,7 @@ import typer
 from remit.app.installation import Installation, open_installation
 from remit.calls.ids import new_id
 from remit.cli.changes import making, operator
+from remit.cli.lines import print_json, say, say_text
 from remit.cli.output import (
     EXIT_USAGE,
     ConfigFlag,
@@ -16,12 +17,12 @@ from remit.cli.output import (
     TenantFlag,
     as_rows,
     fail,
-    print_json,
     print_table,
     run,
 )
 from remit.cli.remote import KeyFlag, UrlFlag, reach
 from remit.client import inbox
+from remit.client.operations import PAGE
 from remit.crew.human import HumanInbox
 from remit.identity.clock import utc_now
 from remit.model.crew import Mail
@@ -34,7 +35,7 @@ inbox_app = typer.Typer(
 )
 
 AllFlag = Annotated[bool, typer.Option("--all", help="Show what was read, too.")]
-LimitFlag = Annotated[int, typer.Option("--limit", min=1, max=1000, help="Most mails.")]
+LimitFlag = Annotated[int, typer.Option("--limit", min=1, help="Most mails.")]
 MailArgument = Annotated[str, typer.Argument(metavar="MAIL", help="The id of the mail.")]
 
 Shown = Mapping[str, Any]
@@ -86,15 +87,20 @@ def list_inbox(
 ) -> None:
     """Show the mail to the human, newest first: what is not read yet, or all."""
     if (remote := reach(url, key, tenant)) is not None:
-        page = remote.ask(inbox.list_newest(every=every, limit=limit))
-        shown: Sequence[Shown] = [_entry(mail) for mail in page.items]
+        # one more than is shown tells whether there is more, however large they are
+        asked = inbox.list_newest(every=every, limit=min(limit + 1, PAGE))
+        found = remote.all_items(asked, limit + 1)
+        shown: Sequence[Shown] = [_entry(mail) for mail in found[:limit]]
+        is_more = len(found) > limit
     else:
-        shown = run(lambda: _all(Settings.read(config, tenant=tenant), every, limit))
+        shown, is_more = run(lambda: _all(Settings.read(config, tenant=tenant), every, limit))
     if as_json:
         print_json(shown)
-        return
-    rows = [{**mail, "read": "yes" if mail["read"] else "no"} for mail in shown]
-    print_table(_COLUMNS, as_rows(rows, _COLUMNS), empty="no mail")
+    else:
+        rows = [{**mail, "read": "yes" if mail["read"] else "no"} for mail in shown]
+        print_table(_COLUMNS, as_rows(rows, _COLUMNS), empty="no mail")
+    if is_more:
+        say("there is older mail: a higher --limit shows more of it", err=True)
 
 
 @inbox_app.command()
@@ -115,10 +121,11 @@ def read(
     if as_json:
         print_json(shown)
         return
-    # one line: what an agent writes must not look like a head of ours
-    subject = " ".join(shown["subject"].splitlines())
-    typer.echo(f"from     {_plain(shown['sender'])}\nsent     {shown['created']}")
-    typer.echo(f"subject  {_plain(subject)}\n\n{_plain(shown['body'])}")
+    say(f"from     {shown['sender']}")
+    say(f"sent     {shown['created']}")
+    say(f"subject  {shown['subject']}")
+    say("")
+    say_text(shown["body"])
 
 
 @inbox_app.command()
@@ -143,13 +150,24 @@ def reply(
     if as_json:
         print_json(shown)
     else:
-        typer.echo(f"mail {shown['id']!r} is sent to agent {shown['to_agent']!r}")
+        say(f"mail {shown['id']!r} is sent to agent {shown['to_agent']!r}")
 
 
-async def _all(settings: Settings, every: bool, limit: int) -> Sequence[Shown]:
+async def _all(settings: Settings, every: bool, limit: int) -> tuple[Sequence[Shown], bool]:
+    """Return the newest mails, as many as were asked for, and whether there are older ones."""
+    found: list[Mail] = []
+    is_more = True
     async with open_installation(settings, author="") as opened:
-        mails = await _inbox(opened).mails(opened.tenant.name, include_read=every, limit=limit)
-        return [_entry(mail) for mail in mails]
+        human = _inbox(opened)
+        while is_more and len(found) < limit:
+            mails, is_more = await human.mails(
+                opened.tenant.name,
+                include_read=every,
+                after=found[-1].id if found else "",
+                limit=limit - len(found),
+            )
+            found += mails
+    return [_entry(mail) for mail in found], is_more
 
 
 async def _read(settings: Settings, mail_id: str) -> Shown:
@@ -186,11 +204,3 @@ def _entry(mail: Mail | inbox.Mail) -> Shown:
         "created": mail.created.isoformat(timespec="seconds"),
         "read": None if mail.read is None else mail.read.isoformat(timespec="seconds"),
     }
-
-
-def _plain(text: str) -> str:
-    """Keep control characters off the terminal; an agent wrote this."""
-    return "".join(
-        char if char.isprintable() or char in "\n\t" else "\N{REPLACEMENT CHARACTER}"
-        for char in text.replace("\r\n", "\n")
-    )

@@ -16,6 +16,7 @@ from remit.admin.imports.proposals import Offers, propose
 from remit.admin.imports.writing import document_of, write_new
 from remit.admin.known_servers import hints_by, unclaimed_package
 from remit.app.bundled import builtins_in
+from remit.cli.lines import print_json, say
 from remit.cli.new_server import write_server
 from remit.cli.output import (
     EXIT_USAGE,
@@ -24,7 +25,6 @@ from remit.cli.output import (
     counted,
     exit_status,
     fail,
-    print_json,
     print_table,
     run,
     waiting,
@@ -155,9 +155,9 @@ def _tell(problems: Sequence[Problem], *, as_json: bool) -> None:
         return
     for problem in problems:
         where = f"{problem.file}:{problem.line}" if problem.line else problem.file
-        typer.echo(f"{where}: error: {_plain(problem.message)} [{problem.code}]", err=True)
+        say(f"{where}: error: {problem.message} [{problem.code}]", err=True)
         if problem.remedy:
-            typer.echo(f"    → {problem.remedy}", err=True)
+            say(f"    → {problem.remedy}", err=True)
 
 
 def _unknown(imported: Imported, names: Sequence[str]) -> list[Note]:
@@ -239,22 +239,18 @@ def _print(path: Path, made: _Made) -> None:
             for server in imported.servers
         ]
         print_table(["server", "transport", "from"], rows, empty="")
-        typer.echo("")
+        say("")
         for note in made.notes:
             where = f"{note.file}:{note.line}" if note.line else note.file
             what = " ".join(part for part in (note.server, note.field) if part)
             message = f"{what}: {note.message}" if what else note.message
-            typer.echo(f"{where}: {_plain(message)} [{note.code}]")
+            say(f"{where}: {message} [{note.code}]")
             if note.remedy:
-                typer.echo(f"    → {_plain(note.remedy)}")
+                say(f"    → {note.remedy}")
         if made.notes:
-            typer.echo("")
+            say("")
     servers = counted(len(imported.servers), "server") if imported is not None else "a first one"
-    typer.echo(f"wrote {path}: {servers}, roles reader, writer and admin")
+    say(f"wrote {path}: {servers}, roles reader, writer and admin")
     if imported is not None and imported.variables:
-        typer.echo(f"set in the environment of remit: {', '.join(imported.variables)}")
-    typer.echo("next: `remit check`, then `remit serve`")
-
-
-def _plain(text: str) -> str:
-    return "".join(char if char.isprintable() else " " for char in text)
+        say(f"set in the environment of remit: {', '.join(imported.variables)}")
+    say("next: `remit check`, then `remit serve`")

@@ -1,9 +1,11 @@
 """`remit keys`: credentials for callers."""
 
+import os
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -11,14 +13,15 @@ from remit.admin.agents import get_agent, registered
 from remit.admin.keys import MadeKey, check_purpose, make_key, parse_expiry, rotate_key
 from remit.app.installation import open_installation
 from remit.cli.changes import making
+from remit.cli.lines import print_json, say
 from remit.cli.output import (
+    EXIT_UNREACHABLE,
     EXIT_USAGE,
     ConfigFlag,
     JsonFlag,
     TenantFlag,
     as_rows,
     fail,
-    print_json,
     print_table,
     run,
 )
@@ -30,6 +33,10 @@ from remit.model.keys import Key
 from remit.settings import Settings
 
 keys_app = typer.Typer(help="Make, list, rotate and revoke API keys.", no_args_is_help=True)
+
+NO_ADMINISTRATOR: Final = (
+    "no administrator's key holds any more; `remit keys create NAME --admin` makes one"
+)
 
 NameArgument = Annotated[
     str, typer.Argument(metavar="NAME", help="The name the key is known by, such as ci.")
@@ -205,9 +212,7 @@ def revoke(
     if as_json:
         print_json(_entry(ended))
         return
-    typer.echo(
-        f"key {ended.name!r} ({ended.id}) is revoked; a running gateway refuses it within 2 s"
-    )
+    say(f"key {ended.name!r} ({ended.id}) is revoked; a running gateway refuses it within 2 s")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,11 +255,30 @@ def _made(shown: client_keys.MadeKey) -> MadeKey:
 
 
 def _show(made: MadeKey, as_json: bool) -> None:
-    if as_json:
-        print_json({"id": made.key.id, "name": made.key.name, "key": made.text})
-        return
-    typer.echo(made.text)
-    typer.echo("Keep it now: it cannot be shown again.", err=True)
+    """Show a key, once; leave with status 3 where nothing can be written."""
+    try:
+        if as_json:
+            print_json({"id": made.key.id, "name": made.key.name, "key": made.text})
+        else:
+            say(made.text)
+        sys.stdout.flush()
+    except OSError as error:
+        _close_output()
+        fail(
+            f"the key {made.key.name!r} ({made.key.id}) is made, and cannot be shown:"
+            f" {error.strerror or error}; nobody knows its text, so end it by"
+            f" `remit keys revoke {made.key.name}`, or give it another by `remit keys rotate`",
+            EXIT_UNREACHABLE,
+        )
+    if not as_json:
+        say("Keep it now: it cannot be shown again.", err=True)
+
+
+def _close_output() -> None:
+    """Give up what could not be written, so that the end of the program does not try again."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, sys.stdout.fileno())
+    os.close(null)
 
 
 async def _create(settings: Settings, name: str, purpose: _Purpose, expires: str | None) -> MadeKey:
@@ -308,7 +332,13 @@ async def _revoke(settings: Settings, name: str) -> Key:
         open_installation(settings, author="") as installation,
         making(installation, "keys.revoke", {"name": name}),
     ):
-        return await installation.keys.revoke(installation.tenant.name, name, datetime.now(UTC))
+        keys, tenant, now = installation.keys, installation.tenant.name, datetime.now(UTC)
+        ended = await keys.revoke(tenant, name, now)
+        if ended.admin and not any(
+            key.admin and key.holds_at(now) for key in await keys.all_keys(tenant)
+        ):
+            say(f"note: {NO_ADMINISTRATOR}", err=True)
+        return ended
 
 
 def _entry(key: Key) -> dict[str, object]:

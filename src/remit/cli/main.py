@@ -1,6 +1,7 @@
 """`remit`: the command line, one module a command."""
 
 import logging
+import os
 import signal
 import sys
 from types import FrameType
@@ -10,6 +11,7 @@ import typer
 
 from remit.cli.deferred import Deferred, DeferredCommands
 from remit.cli.library_log import LibraryLog
+from remit.cli.lines import say
 
 BEGIN: Final = "Begin and serve"
 ASK: Final = "Ask and try"
@@ -154,7 +156,7 @@ def _show_version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version  # noqa: PLC0415 - 20 ms of every command's start
 
-        typer.echo(f"remit {version('remit')}")
+        say(f"remit {version('remit')}")
         raise typer.Exit
 
 
@@ -174,8 +176,12 @@ def options(
     runs_on = context.invoked_subcommand in {"serve", "stdio", WORKER}
     # Deferred: 40 ms that the help need not wait for.
     from remit.cli.logs import set_up_logging  # noqa: PLC0415 - see above
+    from remit.cli.output import EXIT_USAGE, fail  # noqa: PLC0415 - see above
+    from remit.settings import silence_problem  # noqa: PLC0415 - see above
 
     set_up_logging(logging.WARNING if runs_on else logging.ERROR)
+    if (problem := silence_problem(os.environ.get("REMIT_AGENT_SILENCE", ""))) is not None:
+        fail(problem, EXIT_USAGE)
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
@@ -201,6 +207,6 @@ def main() -> None:
         if message:  # without one, the help was shown
             context = getattr(wrong, "ctx", None)
             command = context.command_path if context is not None else "remit"
-            typer.echo(f"error: {message}; see `{command} --help`", err=True)
+            say(f"error: {' '.join(message.split())}; see `{command} --help`", err=True)
         status = wrong.exit_code
     sys.exit(status)

@@ -6,16 +6,15 @@ import shutil
 import sys
 from pathlib import Path
 
-import typer
-
 from remit.admin.declaration import Loaded, load_declaration
 from remit.admin.imports.writing import write_new
 from remit.admin.names import role_name_problem
 from remit.admin.new_server import EXAMPLE, TOOL, NewServer
-from remit.admin.server_rules import name_problem
 from remit.admin.yaml_source import text_of
-from remit.cli.output import EXIT_USAGE, exit_status, fail, print_json
+from remit.cli.lines import print_json, say, say_text
+from remit.cli.output import EXIT_USAGE, exit_status, fail
 from remit.errors import DeclarationError, StartupError
+from remit.model.servers import name_problem
 
 
 def write_server(path: Path, name: str, role: str | None, *, as_json: bool) -> None:
@@ -101,12 +100,13 @@ def _print_json(path: Path, file: Path, server: NewServer, *, is_declared: bool)
 
 
 def _print(path: Path, file: Path, server: NewServer, *, is_declared: bool) -> None:
-    typer.echo(f"wrote {file}: server {server.name!r} with one tool, {TOOL}")
+    say(f"wrote {file}: server {server.name!r} with one tool, {TOOL}")
     if is_declared:
-        typer.echo(f"added to {path}: the server, and role {server.role!r}, which may use it")
+        say(f"added to {path}: the server, and role {server.role!r}, which may use it")
     else:
-        typer.echo(f"{path} stays as it is: lines cannot simply be put into it; add")
-        typer.echo(f"\n{server.pasted}")
-    typer.echo("next: `remit check --connect`, then")
+        say(f"{path} stays as it is: lines cannot simply be put into it; add")
+        say("")
+        say_text(server.pasted)
+    say(f"next: `remit check --connect`, `remit apply {shlex.quote(str(path))}`, then")
     subject = shlex.quote(f"role:{server.role}")
-    typer.echo(f"  remit call --as {subject} {server.name}/{TOOL} --args '{EXAMPLE}'")
+    say(f"  remit call --as {subject} {server.name}/{TOOL} --args '{EXAMPLE}'")

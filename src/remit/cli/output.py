@@ -1,6 +1,5 @@
 """How commands speak: tables for people, JSON for programs, one line for errors."""
 
-import json
 import shutil
 import sys
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
@@ -12,12 +11,16 @@ from typing import Annotated, NoReturn, TypeVar, cast
 import anyio
 import typer
 
+from remit.cli.lines import plain, say
 from remit.errors import (
     AuditUnavailable,
     BadCall,
     ClientError,
+    Conflict,
+    DeclarationError,
     GatewayUnreachable,
     NotFound,
+    ProblemDetails,
     RemitError,
     StartupError,
     UpstreamError,
@@ -52,11 +55,6 @@ def waiting(what: str) -> AbstractContextManager[object]:
     return Console(stderr=True, highlight=False).status(what)
 
 
-def print_json(data: object) -> None:
-    """Print *data* as indented JSON on standard output."""
-    typer.echo(json.dumps(data, indent=2, ensure_ascii=False, default=str))
-
-
 def print_table(
     columns: Sequence[str], rows: Sequence[Sequence[str]], *, empty: str, titled: bool = True
 ) -> None:
@@ -66,12 +64,12 @@ def print_table(
     ever cut, and nothing is folded in a file or a pipe.
     """
     if not rows:
-        typer.echo(empty)
+        say(empty)
         return
     # Deferred, as above.
     from rich.cells import cell_len, set_cell_size  # noqa: PLC0415 - see above
 
-    table = [list(columns), *([_plain(cell) for cell in row] for row in rows)]
+    table = [list(columns), *([plain(cell) for cell in row] for row in rows)]
     widths = [max(map(cell_len, column)) for column in zip(*table, strict=True)]
     is_narrow = (
         sys.stdout.isatty()
@@ -82,21 +80,13 @@ def print_table(
             continue
         *cells, last = row
         first = "  ".join(map(set_cell_size, cells, widths))
-        line = f"{first.rstrip()}\n    {last}" if is_narrow else f"{first}  {last}"
-        typer.echo(typer.style(line.rstrip(), bold=True) if number == 0 else line.rstrip())
+        for line in (first, f"    {last}") if is_narrow else (f"{first}  {last}",):
+            say(line.rstrip(), bold=number == 0)
 
 
 def counted(number: int, noun: str) -> str:
     """Return `1 warning`, `2 warnings`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def _plain(cell: str) -> str:
-    """Keep line breaks out of rows, and control characters off the terminal."""
-    return "".join(
-        char if char.isprintable() else " " if char.isspace() else "\N{REPLACEMENT CHARACTER}"
-        for char in cell
-    )
 
 
 def exit_status(error: RemitError) -> int:
@@ -112,9 +102,21 @@ def exit_status(error: RemitError) -> int:
 
 def fail(message: str, status: int = EXIT_NO) -> NoReturn:
     """Print one line on standard error and leave with *status*."""
-    for line in message.splitlines() or [""]:
-        typer.echo(f"error: {line}", err=True)
+    say(f"error: {message}", err=True)
     raise typer.Exit(status)
+
+
+def refuse(error: RemitError) -> NoReturn:
+    """Print what an error says, a line for each single thing that is wrong, and leave."""
+    lines: Sequence[object] = [error]
+    if isinstance(error, DeclarationError | ProblemDetails):
+        lines = error.problems or lines
+    elif isinstance(error, Conflict):  # with the difference, a line each
+        lines = str(error).split("\n")
+    *before, last = lines
+    for line in before:
+        say(f"error: {line}", err=True)
+    fail(str(last), exit_status(error))
 
 
 def run(command: Callable[[], Coroutine[object, object, T]]) -> T:
@@ -127,7 +129,7 @@ def run(command: Callable[[], Coroutine[object, object, T]]) -> T:
         refused = _what_ended(group)
     if not isinstance(refused, RemitError):
         raise refused
-    fail(str(refused), exit_status(refused))
+    refuse(refused)
 
 
 def _what_ended(group: BaseExceptionGroup[BaseException]) -> BaseException:

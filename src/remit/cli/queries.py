@@ -11,8 +11,9 @@ from remit.app.data import DataPlace
 from remit.app.installation import State, open_state
 from remit.calls.ids import new_id
 from remit.cli.changes import making, operator
-from remit.cli.output import ConfigFlag, JsonFlag, TenantFlag, as_rows, print_json, print_table, run
-from remit.cli.remote import KeyFlag, UrlFlag, reach
+from remit.cli.lines import print_json, say
+from remit.cli.output import ConfigFlag, JsonFlag, TenantFlag, as_rows, print_table, run
+from remit.cli.remote import KeyFlag, Remote, UrlFlag, reach
 from remit.client import queries as asked
 from remit.data.desk import Desk
 from remit.data.queries import approved, decisions, suggestions
@@ -33,6 +34,7 @@ SourceArgument = Annotated[
 Shown = Mapping[str, Any]
 
 _COLUMNS = ("id", "name", "status", "enabled", "suggested_by")
+_WAITING = ("id", "name", "changes", "outdated", "suggested_by")
 
 
 @queries_app.command("list")
@@ -66,10 +68,13 @@ def pending(
     """Show what waits for a decision, oldest first."""
     if (remote := reach(url, key, tenant)) is not None:
         waiting = remote.all_items(asked.pending(remote.project(tenant)))
-        shown = [_told(each.query) for each in waiting]
+        shown = [_beside(each) for each in waiting]
     else:
         shown = run(lambda: _pending(Settings.read(config, tenant=tenant)))
-    _print_all(shown, as_json=as_json)
+    if as_json:
+        print_json(shown)
+        return
+    print_table(_WAITING, as_rows([_waiting(each) for each in shown], _WAITING), empty="no query")
 
 
 @queries_app.command()
@@ -83,16 +88,22 @@ def show(
     key: KeyFlag = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Show one query, or one suggestion, with its SQL."""
+    """Show one query, or one suggestion, with its SQL.
+
+    A suggested change is shown as the query would be by it, with what each changed field was.
+    """
     if (remote := reach(url, key, tenant)) is not None:
-        shown = _told(remote.ask(asked.get(remote.project(tenant), datasource, query)))
+        shown = _asked(remote, remote.project(tenant), datasource, query)
     else:
         shown = run(lambda: _one(Settings.read(config, tenant=tenant), datasource, query))
     if as_json:
         print_json(shown)
         return
+    before: Shown = shown.get("before", {})
+    rows = {name: value for name, value in shown.items() if name != "before"}
+    rows |= {f"{name}, before": value for name, value in before.items()}
     print_table(
-        ("field", "value"), [[name, _cell(value)] for name, value in shown.items()], empty=""
+        ("field", "value"), [[name, _cell(value)] for name, value in rows.items()], empty=""
     )
 
 
@@ -153,7 +164,10 @@ async def _approved(settings: Settings, datasource: str) -> Sequence[Shown]:
 
 async def _pending(settings: Settings) -> Sequence[Shown]:
     async with _open(settings, "list_query_suggestions") as (_, desk):
-        return [_stored(each.query) for each in await suggestions.list_suggestions(desk)]
+        return [
+            _beside(asked.Suggestion.of(_kept(each.query), each.original and _kept(each.original)))
+            for each in await suggestions.list_suggestions(desk)
+        ]
 
 
 async def _one(settings: Settings, datasource: str, query: str) -> Shown:
@@ -162,7 +176,19 @@ async def _one(settings: Settings, datasource: str, query: str) -> Shown:
         found = await desk.stores.queries.find_query(desk.tenant, query)
         if found is None or found.datasource != source.id:
             return _stored(await approved.get_query(desk, query))  # says in words what is wrong
-        return _stored(found)
+        if not found.parent:
+            return _stored(found)
+        original = await desk.stores.queries.find_query(desk.tenant, found.parent)
+        return _beside(asked.Suggestion.of(_kept(found), original and _kept(original)))
+
+
+def _asked(remote: Remote, project: str, datasource: str, query: str) -> Shown:
+    """Ask a gateway for a query, or for a suggestion beside what it would change."""
+    found = remote.ask(asked.get(project, datasource, query))
+    if not found.parent:
+        return _told(found)
+    original = remote.find(asked.get(project, datasource, found.parent))
+    return _beside(asked.Suggestion.of(found, original))
 
 
 async def _decide(
@@ -216,6 +242,29 @@ def _stored(query: Query) -> Shown:
     return known
 
 
+def _kept(query: Query) -> asked.Query:
+    """Return a query that is stored as a gateway tells it."""
+    told = {field.name: field.encode_name for field in msgspec.structs.fields(asked.Query)}
+    stored = {told[name]: value for name, value in _stored(query).items()}
+    return msgspec.convert(stored, asked.Query)
+
+
+def _beside(suggestion: asked.Suggestion) -> Shown:
+    """Return a suggestion as the query would be by it, with what each changed field was."""
+    merged, original = _told(suggestion.merged), suggestion.original
+    before: Shown = {} if original is None else _told(original)
+    return {
+        **merged,
+        "is_outdated": suggestion.is_outdated,
+        "before": {name: before[name] for name in merged["changed"] if name in before},
+    }
+
+
+def _waiting(shown: Shown) -> Shown:
+    changes = ", ".join(shown["changed"]) if shown["parent"] else "new"
+    return {**shown, "changes": changes, "outdated": "yes" if shown["is_outdated"] else "no"}
+
+
 def _print_all(shown: Sequence[Shown], *, as_json: bool) -> None:
     if as_json:
         print_json(shown)
@@ -228,7 +277,7 @@ def _print_one(shown: Shown, what: str, *, as_json: bool) -> None:
     if as_json:
         print_json(shown)
     else:
-        typer.echo(f"query {shown['id']!r} ({_cell(shown['name'])}) {what}")
+        say(f"query {shown['id']!r} ({_cell(shown['name'])}) {what}")
 
 
 def _cell(value: object) -> str:

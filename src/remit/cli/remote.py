@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from remit.cli.output import EXIT_USAGE, exit_status, fail
+from remit.cli.output import EXIT_USAGE, fail, refuse
 from remit.client import me
 from remit.client.address import KEY_VARIABLE, Address
 from remit.client.operations import Operation, Page, Tagged
 from remit.client.tools import CallResult
-from remit.errors import CallDenied, CallRefused, ClientError
+from remit.errors import CallDenied, CallRefused, ClientError, ProblemDetails
 
 if TYPE_CHECKING:
     from remit.client.synchronous import Client
 
 T = TypeVar("T")
+
+_NOT_FOUND = 404
 
 UrlFlag = Annotated[
     str | None,
@@ -44,6 +46,16 @@ class Remote:
     def ask(self, operation: Operation[T]) -> T:
         """Ask for something of its API."""
         return self.ask_tagged(operation).value
+
+    def find(self, operation: Operation[T]) -> T | None:
+        """Do the same; None where there is no such thing."""
+        with self._client() as client:
+            try:
+                return client.ask(operation)
+            except ProblemDetails as problem:
+                if problem.status != _NOT_FOUND:
+                    raise
+                return None
 
     def ask_tagged(self, operation: Operation[T]) -> Tagged[T]:
         """Do the same and tell its `ETag`."""
@@ -84,7 +96,7 @@ class Remote:
             with Client(at.base, key=at.key, tenant=at.tenant) as client:
                 yield client
         except ClientError as error:
-            fail(str(error), exit_status(error))
+            refuse(error)
 
 
 def reach(url: str | None, key: str | None, tenant: str | None) -> Remote | None:

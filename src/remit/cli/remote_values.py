@@ -1,7 +1,7 @@
 """From what a gateway answers to the values that commands show."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from msgspec.structs import asdict
 
@@ -10,7 +10,7 @@ from remit.admin.authority import WhoCan as WhoCanValue
 from remit.admin.changes import AuthorityChange, DocumentChange
 from remit.admin.plans import Difference as DifferenceValue
 from remit.client.agents import Agent as AgentShown
-from remit.client.audit import Row
+from remit.client.audit import Report, Row
 from remit.client.authority import Explanation as ExplanationShown
 from remit.client.authority import WhoCan
 from remit.client.edits import Difference, Edited
@@ -23,8 +23,11 @@ from remit.model.events import AuditEvent, EventKind
 from remit.model.keys import Key
 from remit.model.limits import Allowance, Limit
 from remit.model.principals import DEFAULT_TENANT, AgentType, UserRole
+from remit.model.retention import Cut
 from remit.model.revisions import Revision
 from remit.model.tools import ToolId
+from remit.storage.chain import Break, BreakKind, ChainReport
+from remit.storage.cuts import SignedCut
 
 
 def key_of(shown: KeyShown) -> Key:
@@ -96,6 +99,40 @@ def difference_of(shown: Difference | Edited) -> DifferenceValue:
 def event_of(shown: Row) -> AuditEvent:
     """Return a row of the record; its own id is not shown, so that of the call stands for it."""
     return AuditEvent(kind=EventKind.FINISHED, call_id=shown.id, **asdict(shown))
+
+
+def report_of(shown: Report) -> ChainReport:
+    """Return what looking at a record found, without what its markers keep to themselves."""
+    return ChainReport(
+        rows=shown.rows,
+        hash=shown.hash,
+        broken=None
+        if shown.broken is None
+        else Break(
+            kind=cast("BreakKind", shown.broken.kind),
+            link=shown.broken.number,
+            seq=shown.broken.seq,
+            id=shown.broken.id,
+            message=shown.broken.message,
+        ),
+        cuts=[
+            SignedCut(
+                cut=Cut(
+                    tenant=DEFAULT_TENANT,
+                    number=one.number,
+                    time=one.time,
+                    author=one.by,
+                    reason=one.reason,
+                    link=one.up_to,
+                    hash=one.hash,
+                    removed=one.removed,
+                    previous="",
+                ),
+                signed=one.signed,
+            )
+            for one in shown.markers
+        ],
+    )
 
 
 def answer_of(shown: ExplanationShown) -> Answer:

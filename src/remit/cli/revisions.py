@@ -1,6 +1,5 @@
 """`remit revisions`, `rollback` and `export`: the history of the declaration (R18)."""
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -14,22 +13,14 @@ from remit.admin.revisions import as_yaml, roll_back
 from remit.admin.secret_files import write_secret
 from remit.app.installation import open_state
 from remit.cli.changes import making, operator
-from remit.cli.output import (
-    ConfigFlag,
-    JsonFlag,
-    TenantFlag,
-    as_rows,
-    fail,
-    print_json,
-    print_table,
-    run,
-)
+from remit.cli.lines import json_text, print_document, print_json, say
+from remit.cli.output import ConfigFlag, JsonFlag, TenantFlag, as_rows, fail, print_table, run
 from remit.cli.remote import KeyFlag, Remote, UrlFlag, reach
 from remit.cli.remote_values import difference_of, revision_of
 from remit.client import declaration
 from remit.client import revisions as client_revisions
 from remit.errors import StartupError
-from remit.model.revisions import Revision
+from remit.model.revisions import Revision, RevisionSummary
 from remit.settings import Settings
 from remit.storage.revisions import Revisions
 
@@ -76,9 +67,9 @@ def revisions(
         print_json({**_entry(one), "document": one.document})
         return
     for name, value in _entry(one).items():
-        typer.echo(f"{name}: {value}")
+        say(f"{name}: {value}")
     for change in changes:
-        typer.echo(str(change))
+        say(str(change))
 
 
 def rollback(
@@ -104,7 +95,7 @@ def rollback(
     if as_json:
         print_json(_entry(written))
     else:
-        typer.echo(f"revision {written.number} says what revision {number} said, and is in force")
+        say(f"revision {written.number} says what revision {number} said, and is in force")
 
 
 def export(
@@ -133,7 +124,7 @@ def export(
         document = run(lambda: _one(settings, number)).document
         text = _as_json(document) if as_json else as_yaml(document)
     if output is None:
-        typer.echo(text, nl=False)
+        print_document(text)
         return
     beside = output.with_name(f".{output.name}.{os.getpid()}")
     try:
@@ -145,9 +136,9 @@ def export(
         fail(f"cannot write {str(output)!r}: {why}")
 
 
-async def _all(settings: Settings) -> Sequence[Revision]:
+async def _all(settings: Settings) -> Sequence[RevisionSummary]:
     async with open_state(settings) as state:
-        return await Revisions(state.database).all_revisions(state.tenant.name)
+        return await Revisions(state.database).summaries(state.tenant.name)
 
 
 async def _one(settings: Settings, number: int | None) -> Revision:
@@ -197,10 +188,10 @@ async def _roll_back(settings: Settings, number: int, reason: str) -> Revision:
 
 
 def _as_json(document: Mapping[str, object]) -> str:
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    return json_text(document, indent=2) + "\n"
 
 
-def _entry(revision: Revision) -> dict[str, object]:
+def _entry(revision: RevisionSummary) -> dict[str, object]:
     return {
         "number": revision.number,
         "time": revision.created.astimezone(UTC).isoformat(timespec="seconds"),

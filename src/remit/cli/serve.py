@@ -14,11 +14,13 @@ from remit.admin.secret_files import write_secret
 from remit.app.gateway import open_gateway
 from remit.app.installation import Installation, open_installation
 from remit.cli.changes import making
+from remit.cli.lines import say
 from remit.cli.output import ConfigFlag, run
 from remit.cli.serving import (
     bind,
     build_server,
     is_loopback,
+    outlive_hangups,
     reload_on_hangup,
     serve_until_cancelled,
     url_of,
@@ -53,6 +55,7 @@ def serve(
     The first start makes an administrator's key; callers get theirs from `remit keys create`.
     SIGHUP reads the declaration again; a file that is wrong leaves what runs.
     """
+    outlive_hangups()
     settings = Settings.read(config)
     try:
         if workers == 1:
@@ -71,7 +74,7 @@ async def _serve(settings: Settings, host: str, port: int, *, replace: bool) -> 
         with bind(host, port) as listener:
             await _make_admin_key(gateway.installation)
             server = build_server(gateway, listener)
-            typer.echo(f"remit serves {url_of(listener)}/mcp", err=True)
+            say(f"remit serves {url_of(listener)}/mcp", err=True)
             async with anyio.create_task_group() as tasks:
                 await tasks.start(reload_on_hangup, gateway)
                 await serve_until_cancelled(server, listener)
@@ -94,7 +97,7 @@ async def _serve_by_workers(
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(supervisor.run)
             await supervisor.all_serve.wait()
-            typer.echo(f"remit serves {url_of(kept)}/mcp by {workers} workers", err=True)
+            say(f"remit serves {url_of(kept)}/mcp by {workers} workers", err=True)
 
 
 async def _check_exposure(installation: Installation, host: str) -> None:
@@ -131,4 +134,4 @@ async def _make_admin_key(installation: Installation) -> None:
     path.unlink(missing_ok=True)
     write_secret(path, made.text + "\n")
     shown = made.text if sys.stderr.isatty() else f"in {path}"
-    typer.echo(f"administrator's key (made now, on the first start): {shown}", err=True)
+    say(f"administrator's key (made now, on the first start): {shown}", err=True)

@@ -85,7 +85,10 @@ def build_server(
         gateway.warden.hurry()
         doors.stop()
 
-    return build_http_server(doors.app, on_stop=stop, grace=GRACE)
+    def cut_off() -> None:
+        gateway.tenants.is_cutting_off = True
+
+    return build_http_server(doors.app, on_stop=stop, on_cut=cut_off, grace=GRACE)
 
 
 async def serve_until_cancelled(server: HttpServer, listener: socket.socket) -> None:
@@ -108,6 +111,14 @@ async def _serve_whole(
     with anyio.CancelScope(shield=True):
         await server.serve_beside(listener)
     everything.cancel()
+
+
+def outlive_hangups() -> None:
+    """Let a SIGHUP that comes while we start end nothing: the declaration is read anyway.
+
+    Nothing is inherited: a child that is started meanwhile ends by one as it always did.
+    """
+    signal.signal(signal.SIGHUP, lambda _number, _frame: None)
 
 
 async def reload_on_hangup(

@@ -8,6 +8,7 @@ import typer
 from remit.admin.subjects import SPELLINGS, Found
 from remit.app.installation import Installation
 from remit.app.subjects import subjects_of
+from remit.cli.lines import say
 from remit.cli.output import EXIT_USAGE, fail
 from remit.errors import BadCall, NotFound, Refused
 from remit.model.principals import Principal, PrincipalKind
@@ -53,7 +54,7 @@ async def find_any_subject(installation: Installation, text: str) -> Found:
     except (BadCall, NotFound) as wrong:
         fail(str(wrong), EXIT_USAGE)
     if found.principal.kind is PrincipalKind.USER and not found.barred:
-        typer.echo(
+        say(
             f"note: {found.principal.subject} stands here without the claims of a token, so it has"
             " no roles and no groups; grants to the user itself count",
             err=True,

@@ -8,13 +8,11 @@ A worker holds one end of a line; the other closes with the supervisor, even at 
 worker then stops by itself.
 """
 
-import os
 import signal
 import socket
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from types import MappingProxyType
 from typing import Final
 
 import anyio
@@ -35,12 +33,6 @@ LONGEST_PAUSE: Final = 5.0
 
 LIVED: Final = 10.0
 """Seconds after which an end is no early one."""
-
-ARENAS: Final[Mapping[str, str]] = MappingProxyType({"MALLOC_ARENA_MAX": "1"})
-"""One arena of glibc's malloc for all threads of a worker, unless the environment says otherwise.
-
-Threads with arenas of their own, one for each connection to the database, would keep 2 to 5 MiB.
-"""
 
 
 class Supervisor:
@@ -87,17 +79,22 @@ class Supervisor:
 
     async def _run_once(self, number: int) -> int:
         ours, theirs = socket.socketpair()
+        # the first ones serve at once, as a gateway of one process does
+        beside = ("--beside",) if self._serving and number in self._have_served else ()
         with ours:
             with theirs:
                 process = await anyio.open_process(
-                    [*self._command, "--number", str(number), "--line", str(theirs.fileno())],
+                    [
+                        *self._command,
+                        *("--number", str(number), "--line", str(theirs.fileno())),
+                        *beside,
+                    ],
                     stdin=subprocess.DEVNULL,
                     stdout=None,
                     stderr=None,
                     # a Ctrl-C reaches the supervisor alone, which stops each once
                     start_new_session=True,
                     pass_fds=(theirs.fileno(),),
-                    env={**ARENAS, **os.environ},
                 )
             try:
                 await anyio.wait_readable(ours)

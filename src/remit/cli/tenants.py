@@ -8,7 +8,8 @@ import typer
 from remit.admin.tenants import make_tenant
 from remit.app.installation import open_state
 from remit.cli.changes import making
-from remit.cli.output import ConfigFlag, JsonFlag, as_rows, print_json, print_table, run
+from remit.cli.lines import print_json, say
+from remit.cli.output import ConfigFlag, JsonFlag, as_rows, print_table, run
 from remit.cli.remote import KeyFlag, UrlFlag, reach
 from remit.client import tenants as client_tenants
 from remit.model.tenants import Tenant
@@ -42,7 +43,7 @@ def create(
     if as_json:
         print_json(_entry(tenant))
     else:
-        typer.echo(f"tenant {tenant.name!r} is made; its callers' endpoint is /mcp/{tenant.uuid}")
+        say(f"tenant {tenant.name!r} is made; its callers' endpoint is /mcp/{tenant.uuid}")
 
 
 @tenants_app.command("list")

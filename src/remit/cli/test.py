@@ -21,6 +21,8 @@ from remit.admin.policy_tests import (
     uncovered_rules,
 )
 from remit.app.installation import Installation, open_installation
+from remit.cli.file_note import note_file
+from remit.cli.lines import print_json, say
 from remit.cli.output import (
     EXIT_NO,
     EXIT_UNREACHABLE,
@@ -30,7 +32,6 @@ from remit.cli.output import (
     TenantFlag,
     counted,
     fail,
-    print_json,
     run,
 )
 from remit.cli.remote import KeyFlag, Remote, UrlFlag, reach
@@ -147,6 +148,7 @@ def _explained(remote: Remote, case: Case) -> Explanation:
 async def _tested(settings: Settings, files: Sequence[Path]) -> Report:
     cases = await _read(files)
     async with open_installation(settings, author="") as installation:
+        await note_file(installation, installation.file)
 
         async def subject(text: str) -> Principal | None:
             return await _subject(installation, text)
@@ -185,11 +187,11 @@ async def _subject(installation: Installation, text: str) -> Principal | None:
 
 def _print(report: Report) -> None:
     for result in report.failures:
-        typer.echo(str(result))
+        say(str(result))
     for rule, file, line in report.uncovered:
         where = f"{file}:{line}: " if line else ""
-        typer.echo(f"{where}no case reaches {rule}")
-    typer.echo(
+        say(f"{where}no case reaches {rule}")
+    say(
         f"{counted(len(report.results), 'case')}, {len(report.failures)} failed,"
         f" {counted(len(report.uncovered), 'rule')} uncovered"
     )

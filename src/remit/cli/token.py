@@ -10,7 +10,8 @@ import typer
 from remit.admin.keys import parse_expiry
 from remit.admin.secret_files import write_secret
 from remit.app.installation import Installation, open_installation
-from remit.cli.output import EXIT_USAGE, ConfigFlag, JsonFlag, fail, print_json, run
+from remit.cli.lines import print_json, say
+from remit.cli.output import EXIT_USAGE, ConfigFlag, JsonFlag, fail, run
 from remit.errors import BadCall, StartupError
 from remit.identity.claims import is_name
 from remit.identity.development import ISSUER, KEY_FILE
@@ -64,7 +65,7 @@ def issue(
     if as_json:
         print_json({"token": text, "issuer": ISSUER, "expires": ends.isoformat(timespec="seconds")})
     else:
-        typer.echo(text)
+        say(text)
 
 
 async def _issue(
@@ -95,9 +96,7 @@ def _warn_of_unknown(installation: Installation, claims: Mapping[str, Sequence[s
     for claim, names in known.items():
         for name in claims.get(claim, ()):
             if name not in names:
-                typer.echo(
-                    f"note: {name!r} in {claim} is unknown here, so it gives nothing", err=True
-                )
+                say(f"note: {name!r} in {claim} is unknown here, so it gives nothing", err=True)
 
 
 def _signing_key(path: Path) -> str:

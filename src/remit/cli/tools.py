@@ -1,19 +1,11 @@
 """`remit tools`: what one caller sees, with the token cost of its list."""
 
-import typer
 from msgspec.structs import asdict
 
 from remit.app.gateway import open_gateway
-from remit.cli.output import (
-    ConfigFlag,
-    JsonFlag,
-    TenantFlag,
-    as_rows,
-    counted,
-    print_json,
-    print_table,
-    run,
-)
+from remit.cli.file_note import note_file
+from remit.cli.lines import print_json, say
+from remit.cli.output import ConfigFlag, JsonFlag, TenantFlag, as_rows, counted, print_table, run
 from remit.cli.remote import KeyFlag, Remote, UrlFlag, reach
 from remit.cli.servers import print_absent, settle
 from remit.cli.subjects import SubjectFlag, find_subject
@@ -42,9 +34,10 @@ def tools(
         print_table(columns, as_rows(entries, columns), empty="no tools")
         if entries:
             total = sum(int(str(entry["tokens"])) for entry in entries)
-            typer.echo(f"\n{counted(len(entries), 'tool')}, about {counted(total, 'token')}")
+            say("")
+            say(f"{counted(len(entries), 'tool')}, about {counted(total, 'token')}")
     if note:
-        typer.echo(note, err=True)
+        say(note, err=True)
 
 
 def _asked(remote: Remote, subject: str) -> tuple[list[dict[str, object]], str]:
@@ -54,6 +47,7 @@ def _asked(remote: Remote, subject: str) -> tuple[list[dict[str, object]], str]:
 
 async def _listed(settings: Settings, subject: str) -> tuple[list[dict[str, object]], str]:
     async with open_gateway(settings, author="") as gateway:
+        await note_file(gateway.installation, gateway.installation.file)
         principal = await find_subject(gateway.installation, subject)
         await settle(gateway)
         print_absent(gateway)

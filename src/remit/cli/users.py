@@ -8,6 +8,7 @@ import typer
 
 from remit.app.installation import open_installation
 from remit.cli.changes import making
+from remit.cli.lines import print_json, say
 from remit.cli.output import (
     EXIT_USAGE,
     ConfigFlag,
@@ -15,7 +16,6 @@ from remit.cli.output import (
     TenantFlag,
     as_rows,
     fail,
-    print_json,
     print_table,
     run,
 )
@@ -42,7 +42,7 @@ def disable(
     key: KeyFlag = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Refuse a user's tokens, whoever issued them; in force within 2 seconds."""
+    """Refuse a user's tokens, whoever issued them, and their keys; in force within 2 seconds."""
     if not is_name(name):
         fail(f"{name[:80]!r} can be no user's name", EXIT_USAGE)
     if (remote := reach(url, key, tenant)) is not None:
@@ -52,7 +52,7 @@ def disable(
     if as_json:
         print_json(_entry(name, since))
     else:
-        typer.echo(f"user {name!r} is disabled; a running gateway refuses it within 2 s")
+        say(f"user {name!r} is disabled; a running gateway refuses it within 2 s")
 
 
 @users_app.command()
@@ -65,7 +65,7 @@ def enable(
     key: KeyFlag = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Accept a disabled user's tokens again."""
+    """Accept a disabled user's tokens and keys again."""
     if (remote := reach(url, key, tenant)) is not None:
         remote.ask(users.enable(name))
     else:
@@ -73,7 +73,7 @@ def enable(
     if as_json:
         print_json(_entry(name, None))
     else:
-        typer.echo(f"user {name!r} is enabled")
+        say(f"user {name!r} is enabled")
 
 
 @users_app.command("list")

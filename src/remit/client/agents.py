@@ -26,6 +26,16 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     created: datetime
 
 
+class WrittenAgent(Agent, frozen=True, kw_only=True):
+    """An agent that was registered or changed.
+
+    Attributes:
+        notes: What does not go together in it, such as an epic that there is not.
+    """
+
+    notes: tuple[str, ...]
+
+
 def list_all(*, limit: int | None = None, cursor: str | None = None) -> Operation[Page[Agent]]:
     """Every agent."""
     return Operation(
@@ -50,13 +60,13 @@ def create(
     epic: str | None = None,
     tmux_session: str | None = None,
     reason: str = "",
-) -> Operation[Agent]:
+) -> Operation[WrittenAgent]:
     """Register an agent."""
     return Operation(
         id="agents.create",
         method="POST",
         path=at("agents"),
-        answer=Agent,
+        answer=WrittenAgent,
         query={"reason": reason or None},
         body={
             "id": agent_id,
@@ -70,7 +80,7 @@ def create(
 
 def change(
     agent_id: str, patch: Mapping[str, str | None], *, if_match: str, reason: str = ""
-) -> Operation[Agent]:
+) -> Operation[WrittenAgent]:
     """Change an agent.
 
     Args:
@@ -84,7 +94,7 @@ def change(
         id="agents.change",
         method="PATCH",
         path=at("agents", agent_id),
-        answer=Agent,
+        answer=WrittenAgent,
         query={"reason": reason or None},
         body=patch,
         if_match=if_match,

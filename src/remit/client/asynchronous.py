@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 import anyio
+import anyio.lowlevel
 import httpx2
 
 from remit.client.address import Address
@@ -31,6 +32,7 @@ from remit.client.transport import (
     NO_PROXY,
     TIMEOUT,
     closed,
+    in_another_loop,
     too_slow,
     trust_for,
     unreachable,
@@ -73,6 +75,7 @@ class AsyncClient:
         self._door = Door(self._address, meta or {})
         self._running: set[anyio.CancelScope] = set()
         self._is_closed = False
+        self._loop: object = None
         self._http = httpx2.AsyncClient(
             headers=self._address.headers,
             timeout=None,
@@ -100,7 +103,12 @@ class AsyncClient:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """End what still runs, with a `ClientError` for each, and close all connections."""
+        """End what still runs, with a `ClientError` for each, and close all connections.
+
+        Raises:
+            ClientError: It was used in another event loop.
+        """
+        self._stay_in_loop()
         self._is_closed = True
         for scope in tuple(self._running):
             scope.cancel()
@@ -215,6 +223,7 @@ class AsyncClient:
         """Act within the time limit, unless the client is closed meanwhile."""
         if self._is_closed:
             raise closed()
+        self._stay_in_loop()
         limit = self._timeout if seconds is None else seconds
         scope = anyio.CancelScope(deadline=anyio.current_time() + limit)
         self._running.add(scope)
@@ -224,6 +233,13 @@ class AsyncClient:
         finally:
             self._running.discard(scope)
         raise closed() if self._is_closed else too_slow(self._address.base, limit)
+
+    def _stay_in_loop(self) -> None:
+        """Keep to the event loop of the first use: connections cannot be used in any other."""
+        here = anyio.lowlevel.current_token()
+        if self._loop is not None and self._loop != here:
+            raise in_another_loop()
+        self._loop = here
 
     async def _carry(self, steps: Steps[T], hear: Hear | None) -> T:
         try:

@@ -196,7 +196,8 @@ class Door:
         more = f": {told}" if told else ""
         data = error.get("data")
         known = cast("dict[str, Any]", data) if isinstance(data, dict) else {}
-        request_id = str(known.get("requestId") or "")
+        # By it remit tells of its own refusals; without one it hands on what a server said.
+        request_id = str(known.get("requestId") or known.get("remit/requestId") or "")
         if status in {401, 403}:
             return CredentialRefused(f"{base} does not take the key{more}", status=status)
         if status == 413:  # noqa: PLR2004 - RFC 9110 15.5.14
@@ -208,7 +209,7 @@ class Door:
                 status=status,
                 retry_after=reply.retry_after,
             )
-        if code == INVALID_PARAMS:
+        if code == INVALID_PARAMS and request_id:
             return CallRefused(
                 str(known.get("reason") or told),
                 code="PERMISSION_DENIED" if told.startswith("Unknown ") else "INVALID_INPUT",

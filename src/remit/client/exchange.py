@@ -7,12 +7,14 @@ only carry them (`asynchronous`, `synchronous`).
 import json
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any, Final, TypeVar, cast
 
 import msgspec
 
 from remit.errors import ClientError, GatewayUnreachable
 from remit.model.event_stream import EVENT_STREAM, Events
+from remit.model.http_times import retry_after
 from remit.model.lines import TooLong
 
 T = TypeVar("T")
@@ -66,8 +68,7 @@ class Reply:
     @property
     def retry_after(self) -> float | None:
         """Seconds after which one may ask again, if it says so."""
-        told = self.headers.get("retry-after", "")
-        return float(told) if told.isdecimal() and len(told) < len("1000000000") else None
+        return retry_after(self.headers.get("retry-after", ""), datetime.now(UTC))
 
     def value(self) -> Any:
         """Return what the body says as JSON, or None where it is none."""

@@ -28,19 +28,22 @@ class Mail(msgspec.Struct, frozen=True, kw_only=True):
     read: datetime | None
 
 
-def list_newest(*, every: bool = False, limit: int | None = None) -> Operation[Page[Mail]]:
+def list_newest(
+    *, every: bool = False, limit: int | None = None, cursor: str | None = None
+) -> Operation[Page[Mail]]:
     """The mail to the human, newest first.
 
     Args:
         every: What was read, too.
-        limit: Most mails; 100 if None.
+        limit: Most mails; 100 if None. There are fewer in a page where they are large.
+        cursor: The `next` of the page before; None for the first.
     """
     return Operation(
         id="inbox.list",
         method="GET",
         path=at("inbox"),
         answer=Page[Mail],
-        query={"all": every or None, "limit": limit},
+        query={"all": every or None, "limit": limit, "cursor": cursor},
     )
 
 

@@ -5,6 +5,7 @@ Modules by noun (`keys`, `revisions`, ...) make them; `Client.ask` and `AsyncCli
 
 import dataclasses
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -23,6 +24,9 @@ T_co = TypeVar("T_co", covariant=True)
 V1: Final = "/api/v1"
 PAGE: Final = 1000
 """Entries that are asked for at once, when a list is read to its end; the most there are."""
+
+_PART: Final = re.compile(r"(?:body|query|path|header)\.(?=[A-Za-z_])")
+"""What stands before a field's own name, where a request does not fit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,7 +188,10 @@ def problem_of(base: str, reply: Reply) -> ClientError:
 
 def _complaint(entry: Mapping[str, Any]) -> str:
     remedy = entry.get("remedy")
-    told = f"{entry.get('where', '')}: {entry.get('message', '')}"
+    where = str(entry.get("where", ""))
+    part = _PART.match(where)
+    name = where[part.end() :] if part else where
+    told = f"{name}: {entry.get('message', '')}"
     return f"{told}; {remedy}" if remedy else told
 
 

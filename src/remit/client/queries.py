@@ -3,15 +3,27 @@
 A project is a tenant, by UUID or name; a datasource goes by its name or id.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from remit.client.in_project import at, changing, reading, sending
 from remit.client.operations import Operation, Page
+
+CHANGEABLE: Final = (
+    "name",
+    "description",
+    "sql",
+    "parameters",
+    "output_columns",
+    "constraints",
+    "tags",
+    "is_enabled",
+)
+"""Fields that a suggested change may name in `changed`."""
 
 
 class Parameter(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -87,6 +99,20 @@ class Suggestion(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     query: Query
     original: Query | None
     is_outdated: bool
+
+    @classmethod
+    def of(cls, query: Query, original: Query | None) -> "Suggestion":
+        """Return a suggestion beside what it would change, as `pending` has it."""
+        is_outdated = original is not None and original.updated > query.created
+        return cls(query=query, original=original, is_outdated=is_outdated)
+
+    @property
+    def merged(self) -> Query:
+        """What would be in force: the suggestion, with what it does not change as it is by now."""
+        if self.original is None:
+            return self.query
+        kept = {name: getattr(self.original, name) for name in _left(self.query.changed)}
+        return msgspec.structs.replace(self.query, **kept)
 
 
 class Deleted(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -326,10 +352,20 @@ def pending(
     )
 
 
-def approve(tenant: str, suggestion: str, *, reason: str = "") -> Operation[Query]:
-    """Approve a suggestion of somebody else; what is in force now is returned."""
+def approve(
+    tenant: str, suggestion: str, *, if_match: str = "", reason: str = ""
+) -> Operation[Query]:
+    """Approve a suggestion of somebody else; what is in force now is returned.
+
+    Args:
+        tenant: Its tenant.
+        suggestion: The id of it.
+        if_match: The tag of what was seen: of a change, that of the query that it changes. Then
+            the API refuses where that is another by now (412).
+        reason: For the record.
+    """
     path = at(tenant, "queries", suggestion, "approve")
-    return changing("queries.approve", "POST", path, Query, reason=reason)
+    return changing("queries.approve", "POST", path, Query, if_match=if_match, reason=reason)
 
 
 def reject(tenant: str, suggestion: str, reason: str) -> Operation[Query]:
@@ -342,6 +378,12 @@ def move_to_pending(tenant: str, suggestion: str, *, reason: str = "") -> Operat
     """Put a rejected suggestion back among those to be decided on."""
     path = at(tenant, "queries", suggestion, "move-to-pending")
     return changing("queries.move_to_pending", "POST", path, Query, reason=reason)
+
+
+def _left(changed: Collection[str]) -> Sequence[str]:
+    """Return the fields of a query that a change of these leaves as they are."""
+    names = [name for name in CHANGEABLE if name not in changed]
+    return names if "sql" in changed else [*names, "allows_modification"]
 
 
 def _at(tenant: str, datasource: str, *parts: str) -> str:

@@ -2,13 +2,19 @@
 
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, cast
 
 Progress = Callable[[float, float | None, str], Awaitable[None] | None]
 """Hears how far a call is: what is done, of how much if that is known, and a text or nothing."""
 
 _KNOWN: Final = frozenset({"content", "structuredContent", "isError", "_meta"})
+
+_NONSENSE: Final = (
+    "the server answered with nonsense: the content of its result is no list; whether the call"
+    " took effect is unknown"
+)
+_UNREADABLE: Final = {"remit/code": "INTERNAL_ERROR", "remit/outcome": "unknown"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,16 +83,23 @@ class CallResult:
 
     @staticmethod
     def of(result: Mapping[str, Any]) -> "CallResult":
-        """Read the result of `tools/call`."""
+        """Read the result of `tools/call`; one whose content is no list is an error that says so.
+
+        Blocks that are no objects are left out.
+        """
         content = result.get("content")
         blocks = cast("list[object]", content) if isinstance(content, list) else []
-        return CallResult(
+        read = CallResult(
             content=[cast("dict[str, Any]", one) for one in blocks if isinstance(one, dict)],
             structured=result.get("structuredContent"),
             is_error=result.get("isError") is True,
             meta=_object(result.get("_meta")),
             more={name: value for name, value in result.items() if name not in _KNOWN},
         )
+        if content is None or isinstance(content, list):
+            return read
+        told = {"type": "text", "text": _NONSENSE}
+        return replace(read, content=[told], is_error=True, meta={**read.meta, **_UNREADABLE})
 
     def to_json(self) -> dict[str, Any]:
         """Return it as MCP has it."""

@@ -65,3 +65,10 @@ def too_slow(base: str, seconds: float) -> GatewayUnreachable:
 def closed() -> ClientError:
     """Return what to raise once the client is closed."""
     return ClientError("the client is closed")
+
+
+def in_another_loop() -> ClientError:
+    """Return what to raise where a client that awaits is used in a second event loop."""
+    return ClientError(
+        "the client was used in another event loop; make one in each, or use remit.Client"
+    )

@@ -10,6 +10,7 @@ A process that dies in between leaves the place of the subscriber where it was: 
 lease then tells of the same event again, under the same id.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -92,8 +93,8 @@ class Places(Protocol):
         """Let *holder* alone tell a subscriber."""
         ...
 
-    async def release(self, name: str, holder: str) -> None:
-        """Leave a subscriber to whoever comes."""
+    async def release(self, name: str, holder: str, *, within: float = math.inf) -> None:
+        """Leave a subscriber to whoever comes; takes so many seconds at most."""
         ...
 
     async def advance(self, name: str, holder: str, delivered: int) -> None:
@@ -108,8 +109,8 @@ class Places(Protocol):
         """Put an event aside."""
         ...
 
-    async def prune(self, before: datetime) -> None:
-        """Delete events from before then."""
+    async def prune(self, before: datetime) -> bool:
+        """Delete events from before then, as many as takes less than a lease; True if all."""
         ...
 
 
@@ -166,7 +167,7 @@ class Delivery:
                 if pause > 0:
                     seen = await changes.changed(seen, within=pause)
         finally:
-            with anyio.move_on_after(PATIENCE, shield=True):
+            with anyio.CancelScope(shield=True):
                 await self._release()
 
     async def deliver_due(self) -> float:
@@ -181,9 +182,8 @@ class Delivery:
         leased = await post.places.claim(self._name, post.holder, now=now, until=now + LEASE)
         if leased is None:
             return LOOK_EVERY
-        if now - self._pruned > _PRUNE_EVERY:
+        if now - self._pruned > _PRUNE_EVERY and await post.places.prune(now - KEPT):
             self._pruned = now
-            await post.places.prune(now - KEPT)
         batch = await post.events.events(after=leased.delivered, limit=_BATCH)
         went_well = await self._deliver(batch, leased)
         if went_well and len(batch) == _BATCH:
@@ -237,7 +237,7 @@ class Delivery:
 
     async def _release(self) -> None:
         try:
-            await self._post.places.release(self._name, self._post.holder)
+            await self._post.places.release(self._name, self._post.holder, within=PATIENCE)
         except StorageUnavailable as error:
             log.info("a subscriber is not released", subscriber=self._name, error=str(error))
 

@@ -8,7 +8,7 @@ everybody                                   its own mail
 
 import json
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final, TypeVar, cast
@@ -107,14 +107,21 @@ class Desk:
             raise AgentNotFound(f"there is no agent {agent_id[:80]!r}")
         return found
 
+    @property
+    def agents(self) -> Sequence[Principal]:
+        """The agents whose doing this is: who acts, and another one that acts for it (R9, R26)."""
+        principal = self.principal
+        both = (principal,) if principal.caller is None else (principal, principal.caller)
+        return [each for each in both if each.kind is PrincipalKind.AGENT]
+
     async def require_working(self) -> None:
-        """Let those who are paused change nothing but mail.
+        """Let those who are paused change nothing but mail, nor others for them or by them.
 
         Raises:
             InvalidAgentState: Whoever acts is paused.
         """
-        if self.is_agent:
-            require_unpaused(await self.me())
+        for agent in self.agents:
+            require_unpaused(await self.agent(agent.name))
 
     async def epic(self, epic_id: str | None) -> Epic:
         """Return an epic within reach; without an id the caller's own.

@@ -1,12 +1,21 @@
 """Epics, and the review of their tasks (S3.32, S3.37)."""
 
 from dataclasses import replace
+from datetime import datetime
 from typing import Final
 
 from remit.crew.desk import Desk, done_once
 from remit.crew.listing import WHICH, list_tasks_of_epic, review_queue
 from remit.crew.mailbox import mail_to
-from remit.crew.moves import comment_on, moved, require_epic_move
+from remit.crew.moves import (
+    agents_changed,
+    comment_on,
+    free,
+    moved,
+    require_epic_move,
+    task_updated,
+    workers_at,
+)
 from remit.crew.outputs import (
     EPIC_STATES,
     TASK_MOVED,
@@ -31,6 +40,7 @@ from remit.model.crew import (
     CrewEvent,
     Epic,
     EpicState,
+    Mail,
     Member,
     Task,
     TaskState,
@@ -95,6 +105,9 @@ async def _update_status(desk: Desk, arguments: Arguments) -> Result:
         now = desk.clock()
         after = replace(epic, state=state, updated=now)
         events: list[CrewEvent] = []
+        ended = Change()
+        if state is EpicState.CANCELLED:
+            ended = await _given_up(desk, epic, now)
         if state is EpicState.COMPLETED:
             await _require_no_work_left(desk, epic)
             after = replace(after, completed=now)
@@ -112,9 +125,35 @@ async def _update_status(desk: Desk, arguments: Arguments) -> Result:
             previousState=epic.state.value,
         )
         answer: Result = {"epicId": epic.id, "state": state.value, "updatedAt": iso(now)}
-        return await desk.write(Change(epics=(after,), events=(event, *events)), answer)
+        events = [event, *events, *ended.events]
+        return await desk.write(replace(ended, epics=(after,), events=tuple(events)), answer)
 
     return await done_once(desk, attempt)
+
+
+async def _given_up(desk: Desk, epic: Epic, now: datetime) -> Change:
+    """End what is left of an epic that is cancelled: tasks are FAILED, workers free, and told so.
+
+    They could not be freed later: nothing moves in an epic that has ended (S3.41).
+    """
+    reason = f"epic {epic.id} was cancelled"
+    left = [
+        task for task in await desk.store.tasks(desk.tenant, epic=epic.id) if task.state not in DONE
+    ]
+    failed = [replace(moved(task, TaskState.FAILED, now), failure_reason=reason) for task in left]
+    events = [task_updated(desk, old, new) for old, new in zip(left, failed, strict=True)]
+    me = await desk.me() if desk.is_agent else None
+    members: list[Member] = []
+    mails: list[Mail] = []
+    for task, worker in await workers_at(desk, left):
+        members.append(free(worker, now))
+        subject = f"Your task was given up: {task.title}"[:1000]
+        mail, sent = mail_to(desk, me, worker.id, subject, f"Task {task.id}: {reason}.")
+        mails.append(mail)
+        events += [*agents_changed(desk, now, (worker, members[-1])), sent]
+    return Change(
+        tasks=tuple(failed), members=tuple(members), mails=tuple(mails), events=tuple(events)
+    )
 
 
 async def _require_no_work_left(desk: Desk, epic: Epic) -> None:
@@ -190,7 +229,7 @@ EPIC_TOOLS: Final = (
         title="Move an epic on",
         description=(
             "Say where an epic stands now. COMPLETED is possible once every task of it is"
-            " COMPLETED or FAILED."
+            " COMPLETED or FAILED; CANCELLED ends those that are not, and their workers are free."
         ),
         takes=given(
             {

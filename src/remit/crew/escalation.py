@@ -61,7 +61,9 @@ PAUSE: Final = 1.0
 """Seconds between two of them."""
 
 LAST_WORDS: Final = 5.0
-"""Seconds that a gateway which ends takes to tell of what failed before."""
+"""Seconds that a gateway which ends takes to tell of what failed before, and one step in its store
+takes at most: a step is not cancelled.
+"""
 
 _MOST_TEXT: Final = 2048
 
@@ -112,7 +114,7 @@ class Escalation:
     """Tells whoever is above an agent of its calls that failed, once each.
 
     Args:
-        store: Where the mail goes.
+        store: Where the mail goes; takes `LAST_WORDS` for anything at most.
         now: The time, aware UTC.
         pause: Seconds between attempts to write one mail.
     """
@@ -165,7 +167,8 @@ class Escalation:
         # What it was is in the log alone (R28).
         log.warning("call of an agent failed", call_id=call.id, tool=name, exc_info=failure)
         if self._is_ending or len(self._waiting) >= MOST_WAITING:
-            log.error("failure is not escalated", call_id=call.id, reason="too many are waiting")
+            why = "the gateway is stopping" if self._is_ending else "too many are waiting"
+            log.error("failure is not escalated", call_id=call.id, reason=why)
             return
         self._waiting.append(told)
         self._some.set()

@@ -31,10 +31,10 @@ class InboxStore(Protocol):
         """Return a mail, or None."""
         ...
 
-    async def inbox(
-        self, tenant: str, to_agent: str, *, include_read: bool, limit: int
-    ) -> Sequence[Mail]:
-        """Return mails to an agent, newest first."""
+    async def listed_mail(
+        self, tenant: str, to_agent: str, *, include_read: bool, after: str = "", limit: int
+    ) -> tuple[Sequence[Mail], bool]:
+        """Return mails to an agent after one, newest first, and whether there are older ones."""
         ...
 
     async def between(
@@ -57,9 +57,29 @@ class HumanInbox:
     clock: Callable[[], datetime]
     new_id: Callable[[], str]
 
-    async def mails(self, tenant: str, *, include_read: bool, limit: int) -> Sequence[Mail]:
-        """Return the newest mails to the human, newest first."""
-        return await self.store.inbox(tenant, _HUMAN, include_read=include_read, limit=limit)
+    async def mails(
+        self, tenant: str, *, include_read: bool, after: str = "", limit: int
+    ) -> tuple[Sequence[Mail], bool]:
+        """Return the newest mails to the human, newest first, and whether there are older ones.
+
+        They are fewer than *limit* where they are large, however many there are.
+
+        Args:
+            tenant: Whose human.
+            include_read: Whether those that were read count, too.
+            after: The id of the mail to go on after; empty to begin with the newest.
+            limit: Most mails.
+
+        Raises:
+            BadCall: There is no mail of that id to go on after.
+        """
+        if after:
+            last = await self.store.find_mail(tenant, after)
+            if last is None or not last.is_for_human:
+                raise BadCall(f"no mail of the inbox has the id {after[:80]!r}: begin with none")
+        return await self.store.listed_mail(
+            tenant, _HUMAN, include_read=include_read, after=after, limit=limit
+        )
 
     async def thread(self, tenant: str, mail_id: str) -> Sequence[Mail]:
         """Return a mail to the human and what was answered to and fro, oldest first.

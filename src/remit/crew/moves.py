@@ -86,6 +86,16 @@ def at_work(member: Member, task: Task, now: datetime) -> Member:
     return replace(member, task=task.id, state=state, updated=now)
 
 
+async def workers_at(desk: Desk, tasks: Sequence[Task]) -> Sequence[tuple[Task, Member]]:
+    """Return those of *tasks* that an agent is at, each with that agent."""
+    found: list[tuple[Task, Member]] = []
+    for task in tasks:
+        worker = await desk.store.find_member(desk.tenant, task.assigned)
+        if worker is not None and worker.task == task.id:
+            found.append((task, worker))
+    return found
+
+
 def free(member: Member, now: datetime) -> Member:
     """Return the agent without a task."""
     return replace(member, task="", state=_resting(member), updated=now)

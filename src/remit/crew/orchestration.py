@@ -14,6 +14,7 @@ from remit.crew.moves import (
     resting_or_at_work,
     task_assigned,
     task_updated,
+    workers_at,
 )
 from remit.crew.outputs import AGENT_STATES, TASK_STATES, Result, iso, iso_or_null, moved_result
 from remit.crew.tasks import require_fit, require_open, task_id
@@ -84,8 +85,11 @@ async def _create(desk: Desk, arguments: Arguments) -> Result:
         ):
             raise BadCall(f"epic {epic.id!r} has an orchestrator already, {member.id!r}")
         now = desk.clock()
+        agent_id = f"orchestrator-{epic.id}"
+        if await desk.store.find_member(desk.tenant, agent_id) is not None:  # at another epic now
+            agent_id = f"{agent_id}-{desk.new_id()[-8:]}"
         agent = Agent(
-            id=f"orchestrator-{epic.id}",
+            id=agent_id,
             tenant=desk.tenant,
             type=AgentType.ORCHESTRATOR,
             epic=epic.id,
@@ -113,11 +117,8 @@ async def _recover(desk: Desk, arguments: Arguments) -> Result:
         ]
         reset = [replace(moved(task, TaskState.PENDING, now), attempts=0) for task in lost]
         idle = replace(free(orchestrator, now), paused="", crashes=0, state=AgentState.IDLE)
-        changed = [(orchestrator, idle)]
-        for task in lost:
-            worker = await desk.store.find_member(desk.tenant, task.assigned)
-            if worker is not None and worker.task == task.id:
-                changed.append((worker, free(worker, now)))
+        at_them = await workers_at(desk, lost)
+        changed = [(orchestrator, idle), *((worker, free(worker, now)) for _, worker in at_them)]
         me = await desk.me() if desk.is_agent else None
         mail, sent = mail_to(
             desk,
@@ -152,7 +153,7 @@ async def _recover(desk: Desk, arguments: Arguments) -> Result:
 
 async def _pause_agent(desk: Desk, arguments: Arguments) -> Result:
     agent_id = arguments.text("agentId")
-    if desk.is_agent and agent_id == desk.principal.name:
+    if agent_id in [agent.name for agent in desk.agents]:
         raise BadCall("nobody pauses itself: there would be nobody to resume it")
     reason = arguments.text("reason")
     return await _set_pause(desk, agent_id, reason)
@@ -201,6 +202,8 @@ async def _reassign_task(desk: Desk, arguments: Arguments) -> Result:
         await require_fit(desk, worker, task)
         await require_open(desk, task)
         after = replace(moved(task, TaskState.ASSIGNED, now), assigned=worker.id)
+        if task.state is TaskState.FAILED:  # it begins anew, as after a recovery
+            after = replace(after, attempts=0, failure_reason="")
         changed = [(worker, at_work(worker, after, now))]
         if before is not None and before.id != worker.id and before.task == task.id:
             changed.append((before, free(before, now)))

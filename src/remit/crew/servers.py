@@ -32,6 +32,7 @@ from remit.errors import (
     UpstreamUnavailable,
 )
 from remit.identity.clock import utc_now
+from remit.model.agents import active_agent
 from remit.model.principals import Principal
 from remit.servers.arguments import Arguments
 from remit.servers.errors import ToolError
@@ -127,12 +128,13 @@ class CrewServer(ToolServer[Desk]):
 
     async def _note_active(self, desk: Desk) -> None:
         """Take note that an agent is active (S3.11); failing at that fails nothing else."""
-        if not desk.is_agent:
+        agent = active_agent(desk.principal)
+        if agent is None:
             return
         try:
-            await self._store.touch(desk.tenant, desk.principal.name, desk.clock())
+            await self._store.touch(desk.tenant, agent.name, desk.clock())
         except StorageUnavailable as error:
-            log.warning("activity cannot be noted", agent=desk.principal.name, error=str(error))
+            log.warning("activity cannot be noted", agent=agent.name, error=str(error))
 
 
 def list_only(name: str) -> ToolServer[Desk]:

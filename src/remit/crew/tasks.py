@@ -121,9 +121,10 @@ def _require_reviewer(desk: Desk, task: Task, state: TaskState) -> None:
     """Let only others say that a worker's task is done: approving is its manager's (S3.37).
 
     Raises:
-        NotYours: A worker approves its own work.
+        NotYours: A worker approves its own work, be it by acting for another.
     """
-    if state is TaskState.COMPLETED and desk.principal.agent_type is AgentType.WORKER:
+    is_worker = any(agent.agent_type is AgentType.WORKER for agent in desk.agents)
+    if state is TaskState.COMPLETED and is_worker:
         raise NotYours(
             f"task {task.id!r} is in REVIEW: whoever runs its epic approves it, and not its worker"
         )
@@ -142,7 +143,11 @@ async def _update_status(desk: Desk, arguments: Arguments) -> Result:
         if state is TaskState.ASSIGNED:
             raise BadCall("a task becomes ASSIGNED by assigning it to an agent, with task__assign")
         if not task.assigned:
-            raise BadCall(f"task {task.id!r} is assigned to nobody, so that nobody can work on it")
+            raise BadCall(
+                f"task {task.id!r} is assigned to nobody, so that nobody can work on it;"
+                " task__assign gives one that is PENDING to a worker, and a SUPERVISOR any other"
+                " with supervisor__reassign_task"
+            )
         _require_reviewer(desk, task, state)
         again = task.state is TaskState.FAILED
         if again:

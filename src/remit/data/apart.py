@@ -4,7 +4,7 @@ Parsing takes up to some tens of microseconds for each character: a second and m
 statement that is taken. A thread does not make that faster; others are served meanwhile.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Final, TypeVar
 
 from anyio import CapacityLimiter, to_thread
@@ -41,10 +41,14 @@ async def apart(size: int, look: Callable[[], T]) -> T:
     return await to_thread.run_sync(look, limiter=places)
 
 
-async def parsed(sql: str, engine: EngineKind, *, placeholders: bool = False) -> Statement:
+async def parsed(
+    sql: str, engine: EngineKind, *, placeholders: bool = False, lists: Collection[str] = ()
+) -> Statement:
     """Parse exactly one statement, as `parse_statement` does.
 
     Raises:
         DataFailure: `invalid_sql`.
     """
-    return await apart(len(sql), lambda: parse_statement(sql, engine, placeholders=placeholders))
+    return await apart(
+        len(sql), lambda: parse_statement(sql, engine, placeholders=placeholders, lists=lists)
+    )

@@ -14,6 +14,7 @@ from remit.data.apart import apart
 from remit.data.desk import Desk
 from remit.data.engines.allowing import matches, schemas_of
 from remit.data.engines.engine import Prepared
+from remit.data.guard.parameters import list_names
 from remit.data.guard.statements import Statement, parse_statement
 from remit.data.kept import kept_error, kept_sql, kept_values
 from remit.errors import DataFailure, RemitError
@@ -80,10 +81,13 @@ class Attempt:
         """
         asked, datasource = self._asked, self._datasource
         with_placeholders = asked.query is not None
+        lists = list_names(asked.query.parameters) if asked.query else ()
 
         def look() -> Statement:
             self._sql = kept_sql(asked.sql, datasource.engine)
-            return parse_statement(asked.sql, datasource.engine, placeholders=with_placeholders)
+            return parse_statement(
+                asked.sql, datasource.engine, placeholders=with_placeholders, lists=lists
+            )
 
         statement = await apart(len(asked.sql), look)
         usual = schemas_of(datasource)[0]
@@ -101,7 +105,7 @@ class Attempt:
         """Return it with its values in the order of its placeholders, about to be run."""
         self._at = time.monotonic()
         values = [self._asked.values[each] for each in statement.names]
-        return Prepared(sql=statement.rendered, values=values)
+        return statement.prepare(values)
 
     def failed(self, failure: DataFailure) -> None:
         """Note why it did not run, or not to its end."""
@@ -160,10 +164,8 @@ async def kept(
 
 async def keep(desk: Desk, execution: Execution) -> None:
     """Keep what ran; what cannot be kept is told to the log, and turns nothing into a failure."""
-    with anyio.move_on_after(_PATIENCE, shield=True) as scope:
+    with anyio.CancelScope(shield=True):
         try:
-            await desk.stores.executions.add_execution(execution)
+            await desk.stores.executions.add_execution(execution, within=_PATIENCE)
         except RemitError:
             log.exception("execution cannot be kept", tool=execution.tool, query=execution.query)
-    if scope.cancelled_caught:
-        log.error("execution cannot be kept", tool=execution.tool, query=execution.query)

@@ -92,8 +92,12 @@ class QueryStore(Protocol):
 class ExecutionStore(Protocol):
     """Where it is kept what ran; `storage/executions.py` says more."""
 
-    async def add_execution(self, execution: Execution) -> None:
-        """Keep one."""
+    async def add_execution(self, execution: Execution, *, within: float) -> None:
+        """Keep one, in so many seconds.
+
+        Raises:
+            StorageUnavailable: It cannot be kept, or not in that time.
+        """
         ...
 
     async def executions(

@@ -6,7 +6,7 @@ nobody, over loopback, where that proves that the caller is on this machine â”€â
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -27,7 +27,7 @@ _PASSED_ON: Final = (b"forwarded", b"x-forwarded-for", b"x-real-ip", b"via")
 _IN_LABEL: Final = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 _IN_HELP: Final = str.maketrans({"\\": r"\\", "\n": r"\n"})
 
-Collect = Callable[[], Sequence[Family]]
+Collect = Callable[[], Awaitable[Sequence[Family]]]
 """Returns what was measured up to now."""
 
 
@@ -56,19 +56,20 @@ class Metrics:
         self._http = http
 
     async def respond(self, exchange: Exchange) -> None:
-        """Answer.
+        """Answer; nothing is collected for whoever may not read it.
 
         Raises:
             HttpRefusal: The caller may not read them.
         """
-        families = self._collect()
-        credential = credential_of(exchange.head)
+        tenant, credential = DEFAULT_TENANT, credential_of(exchange.head)
         if credential is not None or not self._is_on_this_machine(exchange):
             principal = await principal_of(self._authenticate, credential, exchange.path)
             if not (principal.admin or principal.auditor):
                 raise HttpRefusal(403, "only an administrator or an auditor may read the metrics")
-            if principal.tenant != DEFAULT_TENANT:
-                families = _of_tenant(families, principal.tenant)
+            tenant = principal.tenant
+        families = await self._collect()
+        if tenant != DEFAULT_TENANT:
+            families = _of_tenant(families, tenant)
         await exchange.respond(200, exposition(families), kind=KIND)
 
     def _is_on_this_machine(self, exchange: Exchange) -> bool:

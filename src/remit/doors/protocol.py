@@ -20,11 +20,11 @@ import httptools
 from uvicorn.protocols.http.httptools_impl import (
     HEADER_VALUE_RE,
     STATUS_LINE,
-    HttpToolsProtocol,
     RequestResponseCycle,
 )
 
 from remit.doors.asgi import JSON, LARGEST_BODY, NOWHERE, Exchange
+from remit.doors.framing import INVALID, FramingProtocol
 from remit.doors.head import Head, Headers, Heads
 
 Answer = Callable[[Exchange], Awaitable[None]]
@@ -55,7 +55,7 @@ _TOO_SLOW: Final = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\nconten
 _END: Final = b"0\r\n\r\n"
 
 
-class DoorProtocol(HttpToolsProtocol):
+class DoorProtocol(FramingProtocol):
     """One connection.
 
     Args:
@@ -95,8 +95,18 @@ class DoorProtocol(HttpToolsProtocol):
         self._is_in_head = True
         self._is_between = False
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a line of the head; one behind a body in chunks is dropped (RFC 9110 §6.5.1).
+
+        A proxy that has judged the head need not have looked at it.
+        """
+        if self._is_in_head:
+            super().on_header(name, value)
+
     def on_headers_complete(self) -> None:
         """Wait for the body: if it came with the head, the request may take the short way."""
+        if self.parser.should_upgrade():
+            return  # it is read anew, see `framing.py`
         self._end_head()
         self._body = b""
         self._is_deferred = True
@@ -110,6 +120,8 @@ class DoorProtocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         """Begin to answer."""
+        if self._is_in_head:
+            return
         self._is_between = True
         if self._is_deferred and self._is_plain():
             self._is_deferred = False
@@ -141,7 +153,7 @@ class DoorProtocol(HttpToolsProtocol):
             self._go_the_long_way()
         except httptools.HttpParserInvalidURLError:
             # The parser lets pass what is no URL; met while it runs, uvicorn answers the same.
-            self.send_400_response("Invalid HTTP request received.")
+            self.send_400_response(INVALID)
             return
         if self._is_in_head:
             if was_in_head:
@@ -199,14 +211,12 @@ class DoorProtocol(HttpToolsProtocol):
         """Whether nothing is special about a request that is there in full."""
         parser, url = self.parser, self.url
         return (
-            parser is not None
-            and url.startswith(self._prefix)
+            url.startswith(self._prefix)
             and parser.get_method() == b"POST"
             and b"?" not in url
             and b"%" not in url
             and self._is_free()
             and not self.expect_100_continue
-            and not parser.should_upgrade()
             and parser.get_http_version() == "1.1"
             and parser.should_keep_alive()
         )

@@ -205,6 +205,8 @@ class Authenticator:
         """Return who bears a key whose secret was found to be right."""
         if self._tenants is not None and self._tenants.name_of(key.tenant) is None:
             raise CredentialRefused("a key of a tenant that is not served")
+        if key.owner and self._users and await self._users.is_disabled(key.tenant, key.owner):
+            raise CredentialRefused("a key of a user who is disabled")
         if not key.agent:
             return principal_of(key)
         agent = await self._agents.find(key.tenant, key.agent) if self._agents else None

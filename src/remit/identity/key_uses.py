@@ -28,8 +28,16 @@ MOST_NOTED: Final = 4096
 class UseStore(Protocol):
     """Where uses of keys are kept."""
 
-    async def touch(self, uses: Mapping[str, datetime]) -> None:
-        """Keep when each of these keys, by id, was used, unless a later use is kept."""
+    async def touch(self, uses: Mapping[str, datetime], *, within: float) -> None:
+        """Keep when each of these keys, by id, was used, unless a later use is kept.
+
+        Args:
+            uses: The times, aware UTC.
+            within: Seconds that it may take, whoever is cancelled meanwhile.
+
+        Raises:
+            StorageUnavailable: They cannot be kept, or not in that time.
+        """
         ...
 
 
@@ -75,10 +83,9 @@ class KeyUses:
         if not due:
             return
         try:
-            with anyio.fail_after(LONGEST_WRITE):
-                await self._store.touch(due)
-        except (StorageUnavailable, TimeoutError) as error:
-            problem = str(error) or "no answer in time"
+            await self._store.touch(due, within=LONGEST_WRITE)
+        except StorageUnavailable as error:
+            problem = str(error)
             if problem != self._problem:
                 log.warning("uses of keys cannot be written", keys=len(due), error=problem)
             self._problem = problem

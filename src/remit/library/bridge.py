@@ -42,6 +42,7 @@ class MCPToolBridge:
             arguments: What the tool's schema asks for.
 
         Raises:
+            BadCall: The arguments are no JSON; nothing was sent.
             InvalidToolName: It names no tool, or several (a `ValueError`).
             MCPConnectionError: The tool's server is not connected (a `RuntimeError`).
             MCPProtocolError: There is no result.

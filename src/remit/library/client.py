@@ -106,6 +106,7 @@ class MCPClient:
             arguments: What the tool's schema asks for.
 
         Raises:
+            BadCall: The arguments are no JSON (NaN, a set, bytes, a date); nothing was sent.
             MCPConnectionError: The server is not connected (a `RuntimeError`).
             MCPProtocolError: There is no result.
         """

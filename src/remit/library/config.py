@@ -5,13 +5,13 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, Final, Literal, Self, cast
+from typing import Annotated, Any, Final, Literal, Self, TypeGuard, cast
 
 import structlog
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from remit.library.log import log_through_logging
-from remit.model.servers import LONGEST_TIMEOUT, ServerConfig, Transport
+from remit.model.servers import LONGEST_TIMEOUT, ServerConfig, Transport, name_problem
 
 log = structlog.get_logger(__name__)
 
@@ -43,7 +43,7 @@ class MCPServerConfig(BaseModel):
         allow_unclaimed: Start a command even if nobody has claimed its package's name (R30).
     """
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
     name: str
     command: str = ""
@@ -139,12 +139,12 @@ class MCPConfig(BaseModel):
     """All servers of a program.
 
     Attributes:
-        servers: By name.
+        servers: By name, which has to be one that the gateway takes.
         default_timeout: Seconds that connecting to a server, and each request, may take.
         max_retries: How often connecting is tried again in the background after `connect_all`.
     """
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
     servers: dict[str, MCPServerConfig] = Field(default_factory=dict)
     default_timeout: Annotated[int, Field(ge=1, le=LONGEST_TIMEOUT)] = 30
@@ -157,9 +157,28 @@ class MCPConfig(BaseModel):
         Raises:
             ValueError: A field is missing, unknown or wrong (Pydantic's `ValidationError`).
         """
-        servers: Mapping[str, Mapping[str, Any]] = data.get("servers") or {}
-        named = {name: {**entry, "name": name} for name, entry in servers.items()}
-        return cls.model_validate({**data, "servers": named})
+        if not _is_mapping(data):
+            return cls.model_validate(data)  # which says what it has to be
+        servers: object = data.get("servers")
+        if servers is None:
+            servers = {}
+        elif _is_mapping(servers):
+            servers = {
+                name: {**entry, "name": name} if _is_mapping(entry) else entry
+                for name, entry in servers.items()
+            }
+        return cls.model_validate({**data, "servers": servers})
+
+    @model_validator(mode="after")
+    def _are_named(self) -> Self:
+        for name in self.servers:
+            if (wrong := name_problem(name)) is not None:
+                raise ValueError(f"{name!r} {wrong}")
+        return self
+
+
+def _is_mapping(value: object) -> TypeGuard[Mapping[str, Any]]:
+    return isinstance(value, Mapping)
 
 
 def _lower(value: object) -> object:

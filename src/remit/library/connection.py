@@ -96,6 +96,7 @@ class MCPConnection:
             arguments: What its schema asks for.
 
         Raises:
+            BadCall: The arguments are no JSON (NaN, a set, bytes, a date); nothing was sent.
             MCPConnectionError: The server is not connected.
             MCPProtocolError: There is no result; `is_outcome_unknown` when it may yet have run.
         """

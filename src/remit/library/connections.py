@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from remit.errors import CallDenied, UpstreamUnavailable
 from remit.library.beside import Beside
@@ -10,6 +10,25 @@ from remit.library.engine import Document, Engine, Entry, Offered, open_engine
 from remit.settings import Settings
 
 R = TypeVar("R")
+
+
+class MCPSession(Protocol):
+    """A connected server, as one caller reaches it."""
+
+    async def list_tools(self) -> list[dict[str, Any]]:
+        """Return what the caller may call here now, under the server's own names."""
+        ...
+
+    async def call_tool(
+        self, name: str, arguments: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Call a tool and return the MCP result.
+
+        Raises:
+            PermissionError: The caller may not, or there is no such tool.
+            RemitError: As `AgentMCPService.execute_tool` says.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,7 +184,7 @@ class EngineConnections:
 class Connected:
     """What came of connecting servers: a session each, or why there is none."""
 
-    sessions: Mapping[str, ToolSession]
+    sessions: Mapping[str, MCPSession]
     failures: Mapping[str, str]
 
 

@@ -5,17 +5,18 @@ call ──▶ the one pipeline: authorized, validated, limited, recorded, run (
 """
 
 import json
+import time
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from copy import deepcopy
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any, Final, cast
 
 from remit.admin.declaration import parse_document
 from remit.app.gateway import Gateway, open_gateway
 from remit.calls.ids import new_id
-from remit.errors import BadCall, DeclarationError
+from remit.errors import DeclarationError
+from remit.library.arguments import as_json
 from remit.library.log import log_through_logging
 from remit.model.calls import Call
 from remit.model.principals import Principal, PrincipalKind
@@ -147,8 +148,8 @@ class Engine:
             principal=self._principal(role),
             requested=tool,
             scope=server,
-            arguments=_as_json(arguments),
-            started=datetime.now(UTC),
+            arguments=as_json(arguments),
+            started=time.monotonic(),
             member=member,
         )
         outcome = await self._home.pipeline.run(call)
@@ -214,13 +215,6 @@ class Engine:
                 kind=PrincipalKind.ROLE, name=role, tenant=tenant, roles=(role,)
             )
         return self._principals[role]
-
-
-def _as_json(arguments: Mapping[str, Any]) -> bytes:
-    try:
-        return json.dumps(dict(arguments), ensure_ascii=False, allow_nan=False).encode()
-    except (TypeError, ValueError) as error:
-        raise BadCall(f"the arguments cannot be written as JSON: {error}") from error
 
 
 @asynccontextmanager

@@ -27,6 +27,7 @@ from remit.errors import (
     UpstreamProtocolError,
     UpstreamUnavailable,
 )
+from remit.library.arguments import as_json
 from remit.library.config import MCPServerConfig
 from remit.library.owned import Owned
 from remit.model.servers import DEFAULT_TIMEOUT, Transport
@@ -38,7 +39,7 @@ from remit.upstreams.session import Session, Setup, Signals, ToolCall
 from remit.upstreams.transcript import Transcript, secrets_of
 from remit.upstreams.trust import Trust
 from remit.upstreams.warden import Warden, open_warden
-from remit.upstreams.wire import Malformed, json_bytes, value_of
+from remit.upstreams.wire import Malformed, value_of
 
 log = structlog.get_logger(__name__)
 
@@ -164,12 +165,13 @@ class Line:
             arguments: What its schema asks for.
 
         Raises:
+            BadCall: The arguments are no JSON.
             MCPConnectionError: The server is not connected.
             MCPProtocolError: There is no result; `is_outcome_unknown` when it may yet have run.
         """
+        raw = as_json(arguments)
         if self._routes is None and self._speaks_in_headers():
             await self.list_tools()
-        raw = json_bytes(arguments)
         async with self._asking(f"a call of {name!r}") as session:
             route = (self._routes or {}).get(name)
             call = ToolCall(name=name, arguments=raw) if route is None else route.call(raw, b"")

@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, cast
 from uuid import UUID
 
 import structlog
 
+from remit.errors import InvalidMember
 from remit.library.brought import Brought, Connections
-from remit.library.connections import Connected, EngineConnections
+from remit.library.connections import Connected, EngineConnections, MCPSession
 from remit.library.engine import Entry
 from remit.library.mapper import MCPToolMapper
 from remit.settings import Settings
@@ -99,10 +100,11 @@ class AgentMCPService:
         """Close."""
         await self.close()
 
-    async def initialize_agent_tools(self, role: str) -> dict[str, Any]:
+    async def initialize_agent_tools(self, role: str) -> dict[str, MCPSession]:
         """Connect the servers of *role*, and return a session for each that could be.
 
-        One that could not is logged, and its reason is in `failures` (S0.26).
+        One that could not is logged, and its reason is in `failures` (S0.26). Of an *mcp_manager*
+        of the program's own a session is what its `connect_server` returned.
 
         Raises:
             DeclarationError: The mapping's entry of a server is wrong.
@@ -127,7 +129,7 @@ class AgentMCPService:
         tool: str,
         arguments: dict[str, Any],
         squad_member_id: UUID | str | None = None,
-    ) -> Any:
+    ) -> dict[str, Any]:
         """Call a tool as *role*; a server of the role that is not connected is connected first.
 
         Args:
@@ -139,20 +141,22 @@ class AgentMCPService:
 
         Returns:
             The MCP result, a mapping with `content`; `isError` says that the tool itself failed.
+            Of an *mcp_manager* of the program's own, what its `call_tool` returned.
 
         Raises:
             PermissionError: The role may not, or there is no such tool.
-            BadCall: The arguments do not fit.
+            BadCall: The arguments do not fit; `InvalidMember`, a `ValueError`, where
+                *squad_member_id* is no UUID.
             LimitReached: The role has called too often.
             AuditUnavailable: The call cannot be recorded, so it was not made.
             UpstreamError: The server cannot be reached, failed, or did not answer in time.
-            ValueError: *squad_member_id* is no UUID.
         """
-        member = None if squad_member_id is None else str(UUID(str(squad_member_id)))
+        member = None if squad_member_id is None else _uuid(squad_member_id)
         self.mapper.refresh()
         # The engine decides by the same document, so that a refusal is recorded, too (S0.23).
         acting = self.mapper.name_of(role)
-        return await self._connections.call_as(acting, server, tool, arguments, member)
+        result = await self._connections.call_as(acting, server, tool, arguments, member)
+        return cast("dict[str, Any]", result)
 
     def get_available_tools(self, role: str) -> dict[str, list[str]]:
         """Return the tools of *role* by server, as the mapping grants them."""
@@ -170,3 +174,12 @@ class AgentMCPService:
     def _note(self, server: str, why: str) -> None:
         self.failures[server] = why
         log.warning("a server cannot be connected and is left out", server=server, error=why)
+
+
+def _uuid(member: UUID | str) -> str:
+    try:
+        return str(UUID(str(member)))
+    except ValueError as error:
+        raise InvalidMember(
+            "squad_member_id is no UUID; give that of the acting member, or None"
+        ) from error

@@ -37,6 +37,17 @@ class Agent:
         )
 
 
+def active_agent(principal: Principal) -> Principal | None:
+    """Return the agent that is active when *principal* acts; None where none is (S3.38).
+
+    An agent that acts for another is active itself, and the other may be gone. A caller that is
+    none may run the program of the agent that it acts for.
+    """
+    caller = principal.caller or principal
+    who = caller if caller.kind is PrincipalKind.AGENT else principal
+    return who if who.kind is PrincipalKind.AGENT else None
+
+
 def may_act_for(principal: Principal, agent: Agent) -> bool:
     """Whether *principal* is the agent itself, or may act for it (R26).
 

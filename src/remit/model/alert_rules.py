@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, time
-from typing import cast
+from typing import Final, cast
 
 from remit.model.alerts import AlertType, Severity
 
@@ -82,6 +82,10 @@ class ErrorsRule(AlertRule):
     minutes: int = 10
 
 
+MOST_ANSWERS: Final = 100_000
+"""Answers of one caller that are looked back at, at most: nobody has as many in an hour."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlertRules:
     """The rules of a tenant; the field of a rule has the name of its type."""
@@ -103,3 +107,8 @@ class AlertRules:
         """How many statements of a caller, beside the new ones, any rule wants to know of."""
         by_count = (self.unusual_query_volume.threshold, self.new_user_high_volume.queries)
         return max(*by_count, 1000)
+
+    @property
+    def looks_back_at_answers(self) -> int:
+        """How many answers with rows any rule wants to know of: a row each, they reach it."""
+        return min(self.large_data_export.rows_per_hour, MOST_ANSWERS)

@@ -76,6 +76,7 @@ class Statement:
         id: The execution's.
         at: When it was begun.
         rows: In the answer.
+        source: By which it came, `mcp` or `api`.
     """
 
     seq: int
@@ -85,6 +86,7 @@ class Statement:
     tool: str
     at: datetime
     rows: int
+    source: str = "mcp"
     flags: tuple[str, ...] = ()
 
 
@@ -140,12 +142,14 @@ class LookBack:
         first_since: If the caller's first statement is not older, all of them are looked at.
         failed_since: None where no call failed.
         most: Statements, and failed calls.
+        most_answers: Answers with rows.
     """
 
     statements_since: datetime
     first_since: datetime
     failed_since: datetime | None
     most: int
+    most_answers: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,11 +159,14 @@ class Past:
     Attributes:
         first: When its first statement was begun; None where it has had none.
         statements: Newest last, those of the news among them.
+        answers: When those with rows in their answer were begun, and how many rows; newest last,
+            and further back than *statements* where those are many.
         failed: Calls that failed, newest last, those of the news among them.
         alerts: The latest of each type.
     """
 
     first: datetime | None = None
     statements: Sequence[Statement] = ()
+    answers: Sequence[tuple[datetime, int]] = ()
     failed: Sequence[EndedCall] = ()
     alerts: Mapping[AlertType, Alert] = field(default_factory=dict[AlertType, Alert])

@@ -5,7 +5,7 @@ step does not type-check. They are structs, since every call makes one of each; 
 a cycle, so the collector need not look at them.
 """
 
-from datetime import datetime
+from collections.abc import Awaitable, Callable
 from enum import StrEnum
 from typing import Literal, NamedTuple
 
@@ -31,22 +31,25 @@ class Call(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         scope: The server of the endpoint that was called, or None on the endpoint of all servers.
         arguments: Raw JSON object, UTF-8, exactly the bytes that would be forwarded.
         meta: Raw JSON of the request's `_meta` as it is to be forwarded, or empty.
-        started: When the door received it, aware UTC.
+        started: When the door received it: seconds of `time.monotonic`, which nobody sets back.
         extras: What goes with it beside; None for the many with which nothing does.
         member: The acting squad member's id (a UUID), where the caller named one (S0.23).
         agent: The agent that the caller acts for, which it is not itself (R26); None for most.
+        again: Says who the caller's credential stands for by now, for a call that had to wait;
+            None where it came with none.
     """
 
     id: str
     principal: Principal
     agent: Principal | None = None
+    again: Callable[[], Awaitable[Principal]] | None = None
     kind: Kind = Kind.TOOL
     method: str = "tools/call"
     requested: str
     scope: str | None
     arguments: bytes
     meta: bytes = b""
-    started: datetime
+    started: float
     extras: Extras | None = None
     member: str | None = None
 

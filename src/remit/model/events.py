@@ -1,5 +1,6 @@
 """The append-only stream of events that is the audit (R28)."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,8 +9,13 @@ from typing import Final
 
 import msgspec
 
+from remit.model.servers import name_problem
+
 ADMINISTRATION: Final = "/admin"
 """Stands for the server in the events of a change that somebody made; no server has this name."""
+
+_JOINTS: Final = re.compile("(?=__)")
+"""Where the name of a server may end in a published name."""
 
 
 class EventKind(StrEnum):
@@ -95,6 +101,7 @@ class AuditQuery:
     """What `audit search` asks for; None means any. Rows come newest first.
 
     Attributes:
+        tool: Its own name, or `server/tool`, or the name that it is published by.
         servers: One of these; empty for any.
         tools: One of these; likewise.
         text: Searched in request id, tool, server, principal, member, arguments and error (R14).
@@ -120,6 +127,20 @@ class AuditQuery:
     limit: int = 100
     before: str | None = None
     after: str | None = None
+
+
+def tool_readings(spelling: str) -> tuple[tuple[str, str], ...]:
+    """Return each server and tool that *spelling* may mean: `server/tool` or a published name.
+
+    On record are both apart, and whether there is such a server now does not matter. Empty where
+    it can be the tool's own name alone.
+    """
+    if spelling.startswith(f"{ADMINISTRATION}/"):
+        return ((ADMINISTRATION, spelling.removeprefix(f"{ADMINISTRATION}/")),)
+    parts = [spelling.partition("/")[::2]]
+    for whole in {spelling, spelling.removeprefix("mcp__")}:
+        parts += [(whole[: at.start()], whole[at.end() + 2 :]) for at in _JOINTS.finditer(whole)]
+    return tuple((server, tool) for server, tool in parts if tool and name_problem(server) is None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -80,6 +80,8 @@ class DatabaseHealth:
     Attributes:
         name: For messages; holds no credentials.
         problem: Why it cannot be used, one line; empty when it can.
+        is_file: Whether it is a file, and no server's.
+        is_read_only: Whether that file is on storage that nobody can write.
         is_new: Whether it is not there yet.
         is_newer: Whether a newer remit wrote its tables.
         is_current: Whether its tables are what this code knows.
@@ -91,6 +93,8 @@ class DatabaseHealth:
 
     name: str
     problem: str = ""
+    is_file: bool = False
+    is_read_only: bool = False
     is_new: bool = False
     is_newer: bool = False
     is_current: bool = True

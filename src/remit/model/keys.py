@@ -27,7 +27,8 @@ class Key:
         admin: Whether its bearer administers the tenant.
         auditor: Whether its bearer reads what an administrator does, and changes nothing.
         owner: Name of the user whose key it is, or empty. It opens nothing: whoever suggests with
-            one and decides with the other is one person all the same (R13).
+            one and decides with the other is one person all the same (R13), and a user who is
+            disabled is kept out with their keys (R17).
         expires: Aware UTC, or None for never.
         revoked: When its end was ordered for, aware UTC, or None; a replaced key may have a
             while left.

@@ -1,6 +1,6 @@
 """A principal: a verified caller (R5)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
@@ -74,6 +74,8 @@ class Principal:
         expires: When its credential ends, aware UTC, or None.
         endpoints: Paths such as `/mcp/git` that its credential was issued for, and that it opens
             with those below them alone; empty when it opens every endpoint.
+        caller: Of an agent that somebody acts for in this call (R26): who that is. None where it
+            acts itself. It is the same principal all the same.
     """
 
     kind: PrincipalKind
@@ -92,6 +94,7 @@ class Principal:
     auditor: bool = False
     expires: datetime | None = None
     endpoints: tuple[str, ...] = ()
+    caller: "Principal | None" = field(default=None, compare=False, repr=False)
 
     @property
     def subject(self) -> str:

@@ -1,7 +1,11 @@
 """How long a tenant's record is kept, and the marker that stands for what was removed."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Final
+
+LONGEST_RETENTION: Final = 365_000
+"""Days beyond which nobody keeps a record: a thousand years, and the calendar has as many."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +25,14 @@ class Retention:
         """The bounds in words of the declaration; empty when there is none."""
         bounds = (("retention_days", self.days), ("retention_rows", self.rows))
         return ", ".join(f"{name}: {bound}" for name, bound in bounds if bound is not None)
+
+
+def oldest_kept(now: datetime, days: int) -> datetime | None:
+    """Return the moment so many days before *now*; None before the calendar: nothing is older."""
+    try:
+        return now - timedelta(days=days)
+    except OverflowError:
+        return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

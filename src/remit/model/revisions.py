@@ -6,12 +6,11 @@ from datetime import datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Revision:
-    """One numbered state of a tenant's declaration.
+class RevisionSummary:
+    """One numbered state of a tenant's declaration, without what it says.
 
     Attributes:
         number: Counts from 1 within the tenant.
-        document: The declaration as plain data; `${NAME}` references unexpanded.
         digest: Hex SHA-256 of the document in canonical JSON; equal documents have equal digests.
         author: SUBJECT spelling, or `cli` / `serve`.
         from_file: Whether a file said the same when it was written, or was found to later. What
@@ -20,9 +19,19 @@ class Revision:
 
     number: int
     tenant: str
-    document: Mapping[str, object] = field(repr=False)
     digest: str
     author: str
     reason: str
     created: datetime
     from_file: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Revision(RevisionSummary):
+    """One numbered state of a tenant's declaration.
+
+    Attributes:
+        document: The declaration as plain data; `${NAME}` references unexpanded.
+    """
+
+    document: Mapping[str, object] = field(repr=False)

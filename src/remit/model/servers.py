@@ -1,5 +1,6 @@
 """A server behind us, as the declaration states it (S4.6, R19)."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -13,6 +14,23 @@ LONGEST_TIMEOUT = 600.0
 
 DEFAULT_START_TIMEOUT = 10.0
 """Seconds a server has to start, shake hands and list its tools."""
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+_UUID = re.compile(r"[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}", re.IGNORECASE)
+_RESERVED = frozenset({"execute"})
+
+
+def name_problem(name: str) -> str | None:
+    """Say what is wrong with a server's name, or return None."""
+    if not _NAME.fullmatch(name):
+        return (
+            "is no server name: up to 64 letters, digits, `_`, `.` and `-`, a letter or digit first"
+        )
+    if "__" in name:
+        return "is no server name: `__` separates server and tool in published names"
+    if name in _RESERVED or _UUID.fullmatch(name):
+        return "is no server name: `execute` and UUIDs have another meaning in `/mcp/…`"
+    return None
 
 
 class Transport(StrEnum):

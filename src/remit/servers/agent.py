@@ -11,6 +11,7 @@ makes to the one that asked for them (S1.30).
     run_agent(AgentServer("researcher", answer, description="Finds out what the code says."))
 """
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -131,10 +132,12 @@ class AgentServer:
             prompt = self._check(params.arguments or {}).text("prompt")
             ask = self._ask(prompt, cast("Mapping[str, object]", context.meta or {}), tell)
             with anyio.move_on_after(self._time_limit):
-                return _answered(await self._answer(ask), ask)
+                return self._answered(await self._answer(ask), ask)
         except ToolError as error:
             return failed(str(error))
-        except Exception as error:
+        except (Exception, SystemExit, BaseExceptionGroup) as error:
+            if _is_more_than_a_failure(error):
+                raise
             log.exception("the agent failed")
             return failed(f"{self.name} failed ({type(error).__name__}); {_HALFWAY}")
         limit = f"{self._time_limit:g} s"
@@ -142,6 +145,13 @@ class AgentServer:
 
     async def aclose(self) -> None:
         """Let go of nothing: what an agent holds, it holds for one ask."""
+
+    def _answered(self, answer: object, ask: Ask) -> Mapping[str, object]:
+        if not isinstance(answer, str):  # the program is anybody's, and may not be type-checked
+            kind = type(answer).__name__
+            log.error("the agent failed: it returned %s, not text", kind)
+            return failed(f"{self.name} failed (it returned {kind}, not text); {_HALFWAY}")
+        return {"content": [{"type": "text", "text": answer}], "_meta": {MEMBER: ask.member}}
 
     def _ask(self, prompt: str, said: Mapping[str, object], tell: Tell) -> Ask:
         """Return what is asked, by the request's `_meta`.
@@ -171,12 +181,25 @@ class AgentServer:
 
 def run_agent(server: AgentServer) -> None:
     """Serve the agent over stdio until the client hangs up."""
-    anyio.run(stdio.serve, server, server.call_tool)
+    with asyncio.Runner() as runner:
+        loop = runner.get_loop()
+        serving = loop.create_task(stdio.serve(server, server.call_tool))
+        while not serving.done():
+            try:
+                loop.run_until_complete(serving)
+            except SystemExit:
+                # asyncio lets that of any task end the loop; here it is the end of one ask alone.
+                if serving.done():
+                    raise
 
 
 def _is_list(value: object) -> bool:
     return isinstance(value, list)
 
 
-def _answered(answer: str, ask: Ask) -> Mapping[str, object]:
-    return {"content": [{"type": "text", "text": answer}], "_meta": {MEMBER: ask.member}}
+def _is_more_than_a_failure(error: BaseException) -> bool:
+    """Whether a group has something in it that is not the ask's alone, such as its cancellation."""
+    if not isinstance(error, BaseExceptionGroup):
+        return False
+    group = cast("BaseExceptionGroup[BaseException]", error)
+    return group.split((Exception, SystemExit))[1] is not None

@@ -11,7 +11,7 @@ from remit.model.crew import AgentState, CrewEvent
 from remit.model.principals import AgentType
 from remit.storage.asyncio_engine import AsyncConnection
 from remit.storage.crew_events import add_events, await_turn
-from remit.storage.database import Database
+from remit.storage.database import LONGEST_LOOK, Database
 from remit.storage.dialects import insert, take_turn
 from remit.storage.epochs import bump
 from remit.storage.tables import agents, crew_agents
@@ -76,7 +76,7 @@ class Agents:
     async def find(self, tenant: str, agent_id: str) -> Agent | None:
         """Return the agent as it is now, or None."""
         query = _AGENTS.where(agents.c.tenant == tenant, agents.c.id == agent_id)
-        async with self._database.reading() as connection:
+        async with self._database.reading(within=LONGEST_LOOK) as connection:
             row = (await connection.execute(query)).one_or_none()
         return None if row is None else _agent(row)
 

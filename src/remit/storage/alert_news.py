@@ -48,6 +48,7 @@ _STATEMENT: Final = [
     data_executions.c.ms,
     data_executions.c.row_count,
     data_executions.c.flags,
+    data_executions.c.source,
 ]
 _CALL: Final = [
     audit_events.c.seq,
@@ -136,6 +137,25 @@ async def statements_of(
     return [_statement(row) for row in (await connection.execute(query)).all()]
 
 
+async def answers_of(
+    connection: AsyncConnection, tenant: str, user: str, *, since: datetime, limit: int
+) -> Sequence[tuple[datetime, int]]:
+    """Return when a caller's statements with rows were begun, and how many; newest first."""
+    columns = data_executions.c
+    query = (
+        select(columns.started, columns.row_count)
+        .where(
+            columns.tenant == tenant,
+            columns.user == user,
+            columns.started >= since,
+            columns.row_count > 0,
+        )
+        .order_by(columns.started.desc(), columns.seq.desc())
+        .limit(limit)
+    )
+    return [(row.started, row.row_count) for row in (await connection.execute(query)).all()]
+
+
 async def failed_of(
     connection: AsyncConnection,
     tenant: str,
@@ -221,6 +241,7 @@ def _statement(row: Row[Any]) -> Statement:
         at=row.started,
         rows=row.row_count,
         flags=tuple(row.flags),
+        source=row.source,
     )
 
 

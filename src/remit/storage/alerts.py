@@ -25,6 +25,7 @@ from remit.model.alerts import (
 from remit.model.crew import CrewEvent
 from remit.storage.alert_news import (
     Servers,
+    answers_of,
     failed_of,
     first_statement,
     keep_places,
@@ -117,6 +118,9 @@ class Alerts:
             if first is not None and first > back.first_since:
                 since = min(since, first)
             statements = await statements_of(connection, tenant, user, since=since, limit=back.most)
+            answers = await answers_of(
+                connection, tenant, user, since=back.statements_since, limit=back.most_answers
+            )
             failed: Sequence[EndedCall] = ()
             if back.failed_since is not None:
                 failed = await failed_of(
@@ -125,6 +129,7 @@ class Alerts:
             return Past(
                 first=first,
                 statements=statements[::-1],
+                answers=answers[::-1],
                 failed=failed[::-1],
                 alerts=await _latest_of_each(connection, tenant, user),
             )

@@ -65,7 +65,7 @@ class AuditLog:
         durability: Literal["process", "disk"],
         signer: Signer,
     ) -> None:
-        self._database = database
+        self._database = database = database.bounded()
         self._signer = signer
         self._journal = journal
         self._syncs = durability == "disk"
@@ -240,9 +240,14 @@ class AuditLog:
             await anyio.sleep(BETWEEN_LOOKS)
             await self._until_it_works(self._intake.take_dead)
 
+    def hurry(self) -> None:
+        """Let whatever the database is asked for end within `LAST_ATTEMPT` from now."""
+        self._database.hurry(LAST_ATTEMPT)
+
     async def close(self) -> None:
         """Take in what is left, as long as that may take, and give up the journal."""
         self._closed = True
+        self.hurry()
         with anyio.move_on_after(LAST_ATTEMPT):
             try:
                 await self._intake.take_own()
@@ -327,7 +332,10 @@ async def open_audit(
             tasks.start_soon(audit.take_over)
             if durability == "disk":
                 tasks.start_soon(journal.sync_for_all)
-            yield audit
+            try:
+                yield audit
+            finally:
+                audit.hurry()  # what is being written now is not cancelled
             tasks.cancel_scope.cancel()
     except BaseExceptionGroup as group:
         # what the block raised leaves as it was raised, not in the task group's wrapping

@@ -206,16 +206,33 @@ class Crew:
     async def inbox(
         self, tenant: str, to_agent: str, *, include_read: bool, limit: int
     ) -> Sequence[Mail]:
-        """Return the newest mails to an agent, newest first; an empty id is the human.
+        """Return the newest mails to an agent, as many as `listed_mail` would."""
+        found, _ = await self.listed_mail(tenant, to_agent, include_read=include_read, limit=limit)
+        return found
+
+    async def listed_mail(
+        self, tenant: str, to_agent: str, *, include_read: bool, after: str = "", limit: int
+    ) -> tuple[Sequence[Mail], bool]:
+        """Return the newest mails to an agent, newest first, and whether there are older ones.
 
         Those are no more than *limit*, and no more than have MOST_LISTED_TEXT characters before the
         last of them: what anybody may send must not become an answer of any size.
+
+        Args:
+            tenant: Theirs.
+            to_agent: The agent; an empty id is the human.
+            include_read: Whether those that were read count, too.
+            after: The id of the mail to go on after; empty to begin with the newest.
+            limit: Most mails.
         """
         columns = crew_mail.c
         is_meant = (columns.tenant == tenant) & (columns.to_agent == to_agent)
         if not include_read:
             is_meant &= columns.is_read.is_(False)
-        return [mail_of(row) for row in await self._all(bounded(MAIL, is_meant, limit))]
+        if after:
+            is_meant &= follows(MAIL, tenant, after)
+        rows = await self._all(bounded(MAIL, is_meant, limit))
+        return [mail_of(row) for row in rows], bool(rows) and rows[0].met > len(rows)
 
     async def between(
         self, tenant: str, agent_id: str, subjects: Collection[str], *, limit: int

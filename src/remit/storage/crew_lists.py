@@ -88,9 +88,14 @@ def bounded(kind: Kind, is_meant: ColumnElement[bool], limit: int) -> Select[Any
 
 
 def follows(kind: Kind, tenant: str, row_id: str) -> ColumnElement[bool]:
-    """Return whether a row comes after the one of that id; none does where there is no such row."""
+    """Return whether a row comes after the one of that id; none does where there is no such row.
+
+    After is where the list goes on: before it in time, in one with the newest first.
+    """
     columns = kind.table.c
     place = (
         select(kind.place).where(columns.tenant == tenant, columns.id == row_id).scalar_subquery()
     )
+    if kind.newest_first:
+        return or_(kind.place < place, (kind.place == place) & (columns.id < row_id))
     return or_(kind.place > place, (kind.place == place) & (columns.id > row_id))

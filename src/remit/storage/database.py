@@ -4,8 +4,10 @@ SQLite through aiosqlite (write-ahead log: readers never wait for the writer), P
 psycopg. Transactions are short and never span a call to an upstream.
 
 A transaction is never cancelled half-way, since that would cost its connection (and with aiosqlite
-can hang: omnilib/aiosqlite#369). Its bounds are the database's own: waiting for a lock, running a
-statement, and for PostgreSQL a last limit in case the network swallows the answer.
+can hang: omnilib/aiosqlite#369). So a time limit around one does nothing. Its bounds are the
+database's own: waiting for a lock, running a statement, and for PostgreSQL a last limit in case the
+network swallows the answer; whoever cannot wait as long says so `within` how many seconds. Where
+that cannot be kept, PostgreSQL's connection is thrown away and SQLite's statement interrupted.
 """
 
 import math
@@ -13,8 +15,9 @@ import os
 import time
 from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import anyio
 from sqlalchemy import URL, Connection, event, make_url
@@ -32,6 +35,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from remit.errors import StartupError, StorageUnavailable
 from remit.storage.asyncio_engine import AsyncConnection, AsyncEngine, create_async_engine
+from remit.storage.read_only import is_on_read_only_storage, only_read
 from remit.storage.same_file import SameFile
 from remit.storage.schema import is_current, migrate
 
@@ -43,6 +47,9 @@ LONGEST_STATEMENT: Final = 30.0
 
 LONGEST_TRANSACTION: Final = 60.0
 """Seconds after which a PostgreSQL server that answers nothing is given up."""
+
+LONGEST_LOOK: Final = 5.0
+"""Seconds to find out who a caller is; whoever has waited that long is told to come again."""
 
 _BETWEEN_ATTEMPTS: Final = 0.05
 _PAGE: Final = 16 * 1024  # bytes; the record's rows come by the hundred, a tenth cheaper than in 4
@@ -77,11 +84,15 @@ def database_file(url: str) -> Path | None:
 class Database:
     """An open database whose tables are what this code knows.
 
+    Args:
+        engine: What lends connections.
+        longest: Seconds after which a transaction is given up; without it the default's.
+
     Attributes:
         name: For messages; holds no credentials.
     """
 
-    def __init__(self, engine: AsyncEngine, *, longest: float = LONGEST_TRANSACTION) -> None:
+    def __init__(self, engine: AsyncEngine, *, longest: float | None = None) -> None:
         self.name = _name(engine.url)
         self.engine = engine
         # a transaction that takes SQLite's write lock only at its first write can find that
@@ -94,54 +105,103 @@ class Database:
             else engine.execution_options(isolation_level="REPEATABLE READ")
         )
         self._durable = self._writer.execution_options(remit_synchronous="FULL")
-        self._longest = math.inf if engine.dialect.name == "sqlite" else longest
+        self._is_sqlite = engine.dialect.name == "sqlite"
+        default = math.inf if self._is_sqlite else LONGEST_TRANSACTION
+        self._longest = default if longest is None else longest
+        self._end = math.inf
+        self._under_way = set[anyio.CancelScope]()
+
+    def bounded(self, longest: float = math.inf) -> "Database":
+        """Return the same database for one user of it, whose transactions may be given up sooner.
+
+        Args:
+            longest: Seconds each may take.
+        """
+        return Database(self.engine, longest=min(longest, self._longest))
+
+    def hurry(self, seconds: float) -> None:
+        """Let every transaction end within *seconds* from now: those to come, those under way too.
+
+        For whoever is about to stop. With SQLite, those under way keep the bounds that they had.
+        """
+        self._end = min(self._end, anyio.current_time() + seconds)
+        if not self._is_sqlite:
+            for scope in self._under_way:
+                scope.deadline = min(scope.deadline, self._end)
 
     @asynccontextmanager
-    async def reading(self) -> AsyncGenerator[AsyncConnection]:
+    async def reading(self, *, within: float = math.inf) -> AsyncGenerator[AsyncConnection]:
         """Lend a connection whose statements see one state.
 
+        Args:
+            within: Seconds that all of it may take. With SQLite a place in the pool is waited for
+                as long as ever, and the rest is taken off what is left.
+
         Raises:
-            StorageUnavailable: The database cannot be used.
+            StorageUnavailable: The database cannot be used, or not in that time.
         """
-        async with self._transaction(self._reader) as connection:
+        async with self._transaction(self._reader, within) as connection:
             yield connection
 
     @asynccontextmanager
-    async def writing(self, *, durable: bool = False) -> AsyncGenerator[AsyncConnection]:
+    async def writing(
+        self, *, durable: bool = False, within: float = math.inf
+    ) -> AsyncGenerator[AsyncConnection]:
         """Lend a connection in a write transaction, committed unless the block raises.
 
         Args:
             durable: Whether the commit must survive the loss of power, not only of the process.
+            within: As `reading` says. What was to be committed when it was over may be, or not.
 
         Raises:
-            StorageUnavailable: The database cannot be used.
+            StorageUnavailable: The database cannot be used, or not in that time.
             sqlalchemy.exc.StatementError: The values do not fit the table.
         """
-        async with self._transaction(self._durable if durable else self._writer) as connection:
+        engine = self._durable if durable else self._writer
+        async with self._transaction(engine, within) as connection:
             yield connection
 
     @asynccontextmanager
-    async def _transaction(self, engine: AsyncEngine) -> AsyncGenerator[AsyncConnection]:
-        with _plainly(self.name), anyio.fail_after(self._longest, shield=True):
-            async with engine.begin() as connection:
-                yield connection
+    async def _transaction(
+        self, engine: AsyncEngine, within: float
+    ) -> AsyncGenerator[AsyncConnection]:
+        seconds = min(within, self._longest, self._end - anyio.current_time())
+        until = time.monotonic() + seconds
+        limit = math.inf if self._is_sqlite else seconds
+        with _plainly(self.name), anyio.fail_after(limit, shield=True) as scope:
+            self._under_way.add(scope)
+            try:
+                async with engine.connect() as connection:
+                    if self._is_sqlite and until < math.inf:
+                        await connection.execution_options(remit_until=until)
+                    async with connection.begin():
+                        yield connection
+            finally:
+                self._under_way.discard(scope)
 
 
 @asynccontextmanager
-async def open_database(url: str, *, patience: float = PATIENCE) -> AsyncGenerator[Database]:
+async def open_database(
+    url: str, *, patience: float = PATIENCE, only_reads: bool = False
+) -> AsyncGenerator[Database]:
     """Open the database at *url*, making and migrating it as needed.
 
     Args:
         url: `sqlite:///path` or `postgresql://user:password@host:port/name`.
         patience: Seconds to wait for another process's lock.
+        only_reads: Whether a file on read-only storage will do, if its tables are current; what
+            writes to it fails then.
 
     Raises:
         StartupError: It cannot be opened or is newer than this code; one line with a remedy.
     """
     parsed = _parse(url)
-    if parsed.drivername == "sqlite+aiosqlite":
-        _make_private_file(Path(parsed.database or ""))
-    engine = _engine(parsed, patience)
+    path = Path(parsed.database or "")
+    is_file = parsed.drivername == "sqlite+aiosqlite"
+    read_only = is_file and only_reads and is_on_read_only_storage(path)
+    if is_file and not read_only:
+        _make_private_file(path)
+    engine = _engine(parsed, patience, read_only=read_only)
     try:
         with anyio.CancelScope(shield=True):
             await _prepare(engine, patience)
@@ -199,7 +259,7 @@ def _make_private_file(path: Path) -> None:
         ) from error
 
 
-def _engine(url: URL, patience: float) -> AsyncEngine:
+def _engine(url: URL, patience: float, *, read_only: bool = False) -> AsyncEngine:
     if url.drivername == "sqlite+aiosqlite":
         # isolation_level None: Python begins no transactions of its own, `_begin` below does
         engine = create_async_engine(
@@ -209,9 +269,13 @@ def _engine(url: URL, patience: float) -> AsyncEngine:
             pool_use_lifo=True,  # what the connection used last has read is in its cache
             connect_args={"timeout": patience, "isolation_level": None},
         )
-        event.listen(engine.sync_engine, "connect", _set_up_sqlite)
+        path = Path(url.database or "")
+        if read_only:
+            only_read(engine.sync_engine, path)
+        set_up_file = partial(_set_up_sqlite, patience, read_only=read_only)
+        event.listen(engine.sync_engine, "connect", set_up_file)
         event.listen(engine.sync_engine, "begin", _begin_sqlite)
-        SameFile(Path(url.database or "")).watch(engine.sync_engine)
+        SameFile(path).watch(engine.sync_engine)
         return engine
     try:
         engine = create_async_engine(
@@ -237,36 +301,57 @@ def _engine(url: URL, patience: float) -> AsyncEngine:
     return engine
 
 
-class _Deadline:
-    """When the statement that runs on a connection has to be over."""
+class _Bounds:
+    """Of a connection to SQLite.
 
-    def __init__(self) -> None:
+    Attributes:
+        at: When the statement that runs has to be over, by the monotonic clock.
+        patience: Seconds to wait for a lock, if nothing else is said.
+        waits: Seconds that it waits for one now.
+    """
+
+    def __init__(self, patience: float) -> None:
         self.at = math.inf
+        self.patience = self.waits = patience
 
     def is_over(self) -> bool:
         return time.monotonic() > self.at
 
 
-def _set_up_sqlite(connection: AsyncAdapt_dbapi_connection, entry: ConnectionPoolEntry) -> None:
+def _set_up_sqlite(
+    patience: float,
+    connection: AsyncAdapt_dbapi_connection,
+    entry: ConnectionPoolEntry,
+    *,
+    read_only: bool,
+) -> None:
     cursor = connection.cursor()
-    cursor.execute(f"PRAGMA page_size={_PAGE}")  # of a new file; it stays for ever
+    if not read_only:
+        cursor.execute(f"PRAGMA page_size={_PAGE}")  # of a new file; it stays for ever
     cursor.execute(f"PRAGMA cache_size=-{_CACHE}")
-    cursor.execute("PRAGMA journal_mode=WAL")
+    if not read_only:
+        cursor.execute("PRAGMA journal_mode=WAL")
     cursor.execute("PRAGMA foreign_keys=ON")
     cursor.close()
-    entry.info["remit_deadline"] = deadline = _Deadline()
+    entry.info["remit_bounds"] = bounds = _Bounds(patience)
     connection.run_async(
-        lambda driver: driver.set_progress_handler(deadline.is_over, _STEPS_BETWEEN_LOOKS)
+        lambda driver: driver.set_progress_handler(bounds.is_over, _STEPS_BETWEEN_LOOKS)
     )
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    options: Mapping[str, str] = connection.get_execution_options()
+    options: Mapping[str, Any] = connection.get_execution_options()
     synchronous = options.get("remit_synchronous", "NORMAL")
     if connection.info.get("remit_synchronous") != synchronous:
         connection.exec_driver_sql(f"PRAGMA synchronous={synchronous}")
         connection.info["remit_synchronous"] = synchronous
-    connection.info["remit_deadline"].at = time.monotonic() + LONGEST_STATEMENT
+    bounds: _Bounds = connection.info["remit_bounds"]
+    now = time.monotonic()
+    left = max(0.0, options.get("remit_until", math.inf) - now)
+    bounds.at = now + min(left, LONGEST_STATEMENT)
+    if bounds.waits != (waits := min(left, bounds.patience)):
+        connection.exec_driver_sql(f"PRAGMA busy_timeout={round(waits * 1000)}")
+        bounds.waits = waits
     connection.exec_driver_sql(options.get("remit_begin", "BEGIN"))
 
 
@@ -301,6 +386,10 @@ def _cannot_open(engine: AsyncEngine, error: SQLAlchemyError, *, locked: bool) -
     remedy = "stop the process that holds it, or try again" if locked else _REMEDY
     if engine.dialect.name == "sqlite" and not locked:
         remedy = "make file and folder writable, or point REMIT_DATABASE_URL elsewhere"
+        if is_on_read_only_storage(Path(engine.url.database or "")):
+            remedy = (
+                "copy it, with the files `-wal` and `-shm` beside it, to where it can be written"
+            )
     return f"cannot open the database {_name(engine.url)}: {_first_line(error)}; {remedy}"
 
 

@@ -1,5 +1,6 @@
 """Counters that tell a running gateway that another process changed something (R17)."""
 
+import math
 from collections.abc import Mapping
 from typing import Final, Literal
 
@@ -23,10 +24,18 @@ class Epochs:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def current(self) -> Mapping[tuple[str, str], int]:
-        """Return tenant and topic to number of changes so far; another number means a change."""
+    async def current(self, *, within: float = math.inf) -> Mapping[tuple[str, str], int]:
+        """Return tenant and topic to number of changes so far; another number means a change.
+
+        Args:
+            within: Seconds that it may take.
+
+        Raises:
+            StorageUnavailable: The database cannot be read, or not in that time. With PostgreSQL
+                the connection is not used again: it may be dead, and the store alive.
+        """
         query = select(epochs.c.tenant, epochs.c.topic, epochs.c.value)
-        async with self._database.reading() as connection:
+        async with self._database.reading(within=within) as connection:
             rows = (await connection.execute(query)).all()
         return {(row.tenant, row.topic): row.value for row in rows}
 

@@ -21,7 +21,14 @@ from sqlalchemy import (
 from sqlalchemy.types import NullType
 
 from remit.errors import BadCall
-from remit.model.events import ADMINISTRATION, ENDS, AuditEvent, AuditQuery, EventKind
+from remit.model.events import (
+    ADMINISTRATION,
+    ENDS,
+    AuditEvent,
+    AuditQuery,
+    EventKind,
+    tool_readings,
+)
 from remit.model.principals import DEFAULT_TENANT
 from remit.storage.asyncio_engine import AsyncConnection
 from remit.storage.chain import FIELDS
@@ -167,7 +174,7 @@ def _conditions(query: AuditQuery) -> Sequence[ColumnElement[bool]]:
     columns = audit_events.c
     conditions = [
         columns[name] == value
-        for name in ("principal", "server", "tool", "decision", "outcome", "code")
+        for name in ("principal", "server", "decision", "outcome", "code")
         if (value := getattr(query, name)) is not None
     ]
     conditions += [
@@ -175,6 +182,8 @@ def _conditions(query: AuditQuery) -> Sequence[ColumnElement[bool]]:
         for name, values in (("server", query.servers), ("tool", query.tools))
         if values
     ]
+    if query.tool is not None:
+        conditions += _is_tool(query.tool)
     if query.code:
         conditions.append(columns.code != literal_column("''"))  # else no index of codes fits
     if query.role is not None:
@@ -182,6 +191,20 @@ def _conditions(query: AuditQuery) -> Sequence[ColumnElement[bool]]:
     if not query.changes:
         conditions.append(columns.server != ADMINISTRATION)
     return conditions
+
+
+def _is_tool(spelling: str) -> Sequence[ColumnElement[bool]]:
+    """Return what holds of the rows of a tool: what is called so, or is meant by `server/tool`."""
+    columns, meant = audit_events.c, tool_readings(spelling)
+    if not meant:
+        return [columns.tool == spelling]
+    return [
+        columns.tool.in_([spelling, *(name for _, name in meant)]),  # the index leads to these
+        or_(
+            columns.tool == spelling,
+            *(and_(columns.server == server, columns.tool == name) for server, name in meant),
+        ),
+    ]
 
 
 def _within(query: AuditQuery) -> Sequence[ColumnElement[bool]]:

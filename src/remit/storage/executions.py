@@ -1,6 +1,7 @@
 """What ran on datasources, as rows: added one by one, read by index, gone when old (S2.38)."""
 
 import json
+import math
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
@@ -10,6 +11,7 @@ from sqlalchemy import RowMapping, delete, insert, select, tuple_
 from remit.model.data import Execution
 from remit.storage.data_tables import data_executions
 from remit.storage.database import Database
+from remit.storage.steps import in_steps
 
 BATCH: Final = 500
 """Rows that are removed in one transaction."""
@@ -25,9 +27,13 @@ class Executions:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def add_execution(self, execution: Execution) -> None:
-        """Keep one."""
-        async with self._database.writing() as connection:
+    async def add_execution(self, execution: Execution, *, within: float = math.inf) -> None:
+        """Keep one, in so many seconds.
+
+        Raises:
+            StorageUnavailable: It cannot be kept, or not in that time.
+        """
+        async with self._database.writing(within=within) as connection:
             await connection.execute(insert(data_executions).values(_values_of(execution)))
 
     async def executions(
@@ -77,11 +83,7 @@ class Executions:
         return [_execution_of(row) for row in rows]
 
     async def forget_executions(self, tenant: str, before: datetime) -> int:
-        """Remove what began before *before*; return how many.
-
-        In small transactions, so that nobody waits long; whatever ends it half-way leaves the rest
-        for the next time.
-        """
+        """Remove what began before *before*, in small steps; return how many."""
         columns = data_executions.c
         old = (
             select(columns.seq)
@@ -90,12 +92,16 @@ class Executions:
             .limit(BATCH)
         )
         removed = 0
-        while True:
+
+        async def forget_some() -> bool:
+            nonlocal removed
             async with self._database.writing() as connection:
                 gone = await connection.execute(delete(data_executions).where(columns.seq.in_(old)))
             removed += gone.rowcount
-            if gone.rowcount < BATCH:
-                return removed
+            return gone.rowcount == BATCH
+
+        await in_steps(forget_some)
+        return removed
 
 
 def _values_of(execution: Execution) -> dict[str, object]:

@@ -5,7 +5,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-import anyio
 from sqlalchemy import func, select, text
 
 from remit.errors import StartupError, StorageUnavailable
@@ -13,6 +12,7 @@ from remit.model.health import DatabaseHealth
 from remit.storage.asyncio_engine import AsyncConnection
 from remit.storage.database import database_file, open_as_it_is
 from remit.storage.journal import SUFFIX
+from remit.storage.read_only import is_on_read_only_storage
 from remit.storage.schema import is_current
 from remit.storage.tables import audit_chain, audit_cuts, audit_events, audit_journals
 
@@ -33,14 +33,15 @@ async def examine(url: str, journal: Path) -> DatabaseHealth:
             return DatabaseHealth(name=repr(str(file)), is_new=True, backlog=_bytes_in(journal))
         async with open_as_it_is(url) as database:
             try:
-                with anyio.fail_after(LONGEST):
-                    async with database.reading() as connection:
-                        return await _examine(connection, database.name, journal)
+                async with database.reading(within=LONGEST) as connection:
+                    return await _examine(connection, database.name, journal)
             except StorageUnavailable as error:
-                return DatabaseHealth(name=database.name, problem=str(error))
-            except TimeoutError:
-                why = f"cannot use the database {database.name}: it does not answer"
-                return DatabaseHealth(name=database.name, problem=why)
+                return DatabaseHealth(
+                    name=database.name,
+                    problem=str(error),
+                    is_file=file is not None,
+                    is_read_only=file is not None and is_on_read_only_storage(file),
+                )
     except StartupError as error:
         return DatabaseHealth(name="database", problem=str(error))
 

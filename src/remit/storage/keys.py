@@ -1,6 +1,7 @@
 """API keys as rows: a hash, never a secret."""
 
 import dataclasses
+import math
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -14,7 +15,7 @@ from remit.model.keys import Key
 from remit.model.principals import UserRole
 from remit.storage.asyncio_engine import AsyncConnection
 from remit.storage.crew_rows import first_activity
-from remit.storage.database import Database
+from remit.storage.database import LONGEST_LOOK, Database
 from remit.storage.dialects import insert
 from remit.storage.epochs import bump
 from remit.storage.tables import api_keys, crew_agents
@@ -44,7 +45,7 @@ class Keys:
     async def find(self, key_id: str) -> Key | None:
         """Return the key with that public id, revoked or not."""
         query = select(api_keys).where(api_keys.c.id == key_id)
-        async with self._database.reading() as connection:
+        async with self._database.reading(within=LONGEST_LOOK) as connection:
             row = (await connection.execute(query)).one_or_none()
         return None if row is None else _key(row)
 
@@ -146,11 +147,15 @@ class Keys:
             await bump(connection, tenant, "keys")
         return key
 
-    async def touch(self, uses: Mapping[str, datetime]) -> None:
+    async def touch(self, uses: Mapping[str, datetime], *, within: float = math.inf) -> None:
         """Keep when each of these keys, by id, was used, unless a later use is kept.
 
         Whoever uses the key of an agent is that agent, so it is active. Tells nobody, since it
         changes nothing for anyone.
+
+        Args:
+            uses: The times, aware UTC.
+            within: Seconds that it may take.
         """
         used, last = bindparam("used", type_=api_keys.c.last_used.type), api_keys.c.last_used
         statement = (
@@ -160,7 +165,7 @@ class Keys:
         )
         # in one order, so that two gateways never wait for one another
         rows = [{"key_id": key_id, "used": uses[key_id]} for key_id in sorted(uses)]
-        async with self._database.writing() as connection:
+        async with self._database.writing(within=within) as connection:
             await connection.execute(statement, rows)
             await _keep_active(connection, uses)
 

@@ -3,6 +3,7 @@
 A limit of ten calls has ten slots for each caller, made as they are needed. A call takes a slot
 that is free and holds it for the limit's span; when none is free, the call has to wait for the one
 that is free next. So any span has at most ten calls, and a call costs the same whatever the number.
+Nobody waits for more than two spans, even if the clock is set back.
 
 Two calls that reach for one slot at once: SQLite has one writer; on PostgreSQL the second finds
 the slot taken once it may look, and reaches for another.
@@ -19,6 +20,11 @@ from remit.errors import StorageUnavailable
 from remit.model.limits import Allowance, Shortage
 from remit.storage.asyncio_engine import AsyncConnection
 from remit.storage.database import Database
+
+PATIENCE: Final = 2.0
+"""Seconds that a call waits for its turn, and as many for the database: a call is not kept waiting
+by a limit, which each worker counts for itself while the store is away.
+"""
 
 PRUNE_EVERY: Final = 600.0
 """Seconds between looks for callers whose calls count no more."""
@@ -45,19 +51,26 @@ _TAKE: Final = """
 WITH free AS (
   SELECT slot FROM limit_slots WHERE key = :key AND +slot < :calls AND free_at <= (SELECT {now})
   ORDER BY free_at LIMIT 1 {unlocked}
+), ahead AS (
+  SELECT slot FROM limit_slots
+  WHERE key = :key AND +slot < :calls AND free_at > (SELECT {now}) + 2 * :seconds
+  ORDER BY free_at DESC LIMIT 1 {unlocked}
 )
 INSERT INTO limit_slots (key, slot, free_at)
 SELECT :key, slot, {now} + :seconds FROM (
   SELECT coalesce(
-    (SELECT slot FROM free), (SELECT max(slot) + 1 FROM limit_slots WHERE key = :key), 0
+    (SELECT slot FROM free), (SELECT slot FROM ahead),
+    (SELECT max(slot) + 1 FROM limit_slots WHERE key = :key), 0
   ) AS slot
 ) AS chosen
 WHERE slot < :calls
 ON CONFLICT (key, slot) DO UPDATE SET free_at = excluded.free_at
-WHERE limit_slots.free_at <= {now}
+WHERE limit_slots.free_at <= {now} OR limit_slots.free_at > {now} + 2 * :seconds
 RETURNING slot
 """
-"""`(SELECT now)` and `+slot` leave the search for a free slot to the index of `free_at`.
+"""A slot that is free more than a span later than any could be is of a clock that was set back.
+
+`(SELECT now)` and `+slot` leave the search for a free slot to the index of `free_at`.
 
 With a clock that is asked for every row, each call would read all those before it.
 """
@@ -76,7 +89,7 @@ reason `+slot` leaves the search to the index of `free_at`.
 
 _USED: Final = """
 SELECT count(*) FROM limit_slots
-WHERE key = :key AND slot < :calls AND free_at > {now}
+WHERE key = :key AND slot < :calls AND free_at > {now} AND free_at <= {now} + 2 * :seconds
 """
 
 _PRUNE: Final = """
@@ -115,15 +128,21 @@ class SlotsInDatabase:
         Raises:
             StorageUnavailable: The database cannot be used.
         """
-        async with self._turn:
+        try:
+            with anyio.fail_after(PATIENCE):
+                await self._turn.acquire()
+        except TimeoutError:
+            raise StorageUnavailable("limits are not counted in time") from None
+        try:
             if time.monotonic() >= self._prune_at:
                 self._prune_at = time.monotonic() + PRUNE_EVERY
                 await self.prune()
-            try:
-                async with self._database.writing() as connection:
-                    await self._take_all(connection, wanted)
-            except _HasToWait as refused:
-                return refused.shortage
+            async with self._database.writing(within=PATIENCE) as connection:
+                await self._take_all(connection, wanted)
+        except _HasToWait as refused:
+            return refused.shortage
+        finally:
+            self._turn.release()
         return None
 
     async def used(self, wanted: Sequence[Allowance]) -> Sequence[int]:
@@ -135,8 +154,8 @@ class SlotsInDatabase:
         counts: list[int] = []
         async with self._database.reading() as connection:
             for allowance in wanted:
-                values = {"key": allowance.key, "calls": allowance.calls}
-                counts.append((await connection.execute(self._used, values)).scalar_one())
+                counted = await connection.execute(self._used, _values(allowance))
+                counts.append(counted.scalar_one())
         return counts
 
     async def prune(self) -> None:

@@ -36,6 +36,7 @@ local at, wait = 0, 0
 for i, key in ipairs(KEYS) do
   local use = redis.call('LINDEX', key, ARGV[2 * i - 1] - 1)
   local left = use and use + ARGV[2 * i] - now or 0
+  if left > 2 * ARGV[2 * i] then left = 0 end
   if left > wait then at, wait = i, left end
 end
 if at > 0 then return {at, tostring(wait)} end
@@ -48,7 +49,8 @@ return {0, '0'}
 """
 """KEYS: one list for each limit, of the moments of its latest calls, newest first.
 
-ARGV: calls and seconds of each. Returns which limit has no room, from 1, and for how long.
+ARGV: calls and seconds of each. What is more than a span ahead is of a clock that was set back, and
+counts no more. Returns which limit has no room, from 1, and for how long.
 """
 
 
@@ -59,8 +61,9 @@ local counts = {}
 for i, key in ipairs(KEYS) do
   counts[i] = 0
   for _, use in ipairs(redis.call('LRANGE', key, 0, ARGV[2 * i - 1] - 1)) do
-    if use + ARGV[2 * i] <= now then break end
-    counts[i] = counts[i] + 1
+    local left = use + ARGV[2 * i] - now
+    if left <= 0 then break end
+    if left <= 2 * ARGV[2 * i] then counts[i] = counts[i] + 1 end
   end
 end
 return counts

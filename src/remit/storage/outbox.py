@@ -4,11 +4,13 @@ Events have numbers in the order of their commits (`storage/crew_events.py`), so
 subscriber is, is one number. One process at a time tells a subscriber, as long as its lease lasts.
 """
 
+import math
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from functools import partial
+from typing import Any, Final
 
-from sqlalchemy import Row, delete, func, or_, select, update
+from sqlalchemy import Row, delete, func, or_, select, tuple_, update
 
 from remit.model.crew import CrewEvent
 from remit.model.outbox import DeadLetter, Standing
@@ -16,7 +18,14 @@ from remit.storage.asyncio_engine import AsyncConnection
 from remit.storage.database import Database
 from remit.storage.dialects import insert
 from remit.storage.leases import is_over
+from remit.storage.steps import in_steps
 from remit.storage.tables import crew_dead_letters, crew_events, crew_keys, crew_subscribers
+
+BATCH: Final = 500
+"""Events or keys that are deleted in one transaction."""
+
+MOST_STEPS: Final = 20
+"""Transactions in a row, before somebody is told of events again."""
 
 
 class Outbox:
@@ -76,10 +85,10 @@ class Outbox:
             row = (await connection.execute(statement)).one_or_none()
         return None if row is None else _standing(row)
 
-    async def release(self, name: str, holder: str) -> None:
-        """Leave a subscriber to whoever comes."""
+    async def release(self, name: str, holder: str, *, within: float = math.inf) -> None:
+        """Leave a subscriber to whoever comes; takes so many seconds at most."""
         table = crew_subscribers.c
-        async with self._database.writing() as connection:
+        async with self._database.writing(within=within) as connection:
             await connection.execute(
                 update(crew_subscribers)
                 .where(table.name == name, table.holder == holder)
@@ -146,16 +155,48 @@ class Outbox:
                 )
             )
 
-    async def prune(self, before: datetime) -> None:
-        """Delete events from before then, but not those that are dead letters, and used up keys."""
-        kept = select(crew_dead_letters.c.seq)
+    async def prune(self, before: datetime) -> bool:
+        """Delete events from before then, but not those that are dead letters, and used up keys.
+
+        In small steps, and not so many that whoever waits for an event would notice.
+
+        Returns:
+            Whether nothing is left to delete.
+        """
+        forget_events = partial(self._forget_some_events, before)
+        forget_keys = partial(self._forget_some_keys, before)
+        return await in_steps(forget_events, most=MOST_STEPS) and await in_steps(
+            forget_keys, most=MOST_STEPS
+        )
+
+    async def _forget_some_events(self, before: datetime) -> bool:
+        """Delete what is old of the first; no index tells the old, but they come first."""
+        table = crew_events.c
+        first = (
+            select(table.seq, table.created)
+            .where(table.seq.not_in(select(crew_dead_letters.c.seq)))
+            .order_by(table.seq)
+            .limit(BATCH)
+            .subquery()
+        )
+        old = select(first.c.seq).where(first.c.created < before)
         async with self._database.writing() as connection:
-            await connection.execute(
-                delete(crew_events).where(
-                    crew_events.c.created < before, crew_events.c.seq.not_in(kept)
+            gone = await connection.execute(delete(crew_events).where(table.seq.in_(old)))
+        return gone.rowcount > 0
+
+    async def _forget_some_keys(self, before: datetime) -> bool:
+        """Delete some that are old; they are looked for before anybody has to wait."""
+        table = crew_keys.c
+        columns = (table.tenant, table.by, table.tool, table.key)
+        async with self._database.reading() as connection:
+            query = select(*columns).where(table.created < before).limit(BATCH)
+            old = [tuple(row) for row in (await connection.execute(query)).all()]
+        if old:
+            async with self._database.writing() as connection:
+                await connection.execute(
+                    delete(crew_keys).where(table.created < before, tuple_(*columns).in_(old))
                 )
-            )
-            await connection.execute(delete(crew_keys).where(crew_keys.c.created < before))
+        return len(old) == BATCH
 
 
 async def _advance(connection: AsyncConnection, name: str, holder: str, delivered: int) -> bool:

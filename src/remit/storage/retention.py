@@ -5,26 +5,23 @@ ends it half-way leaves nothing half done. A row is removed only while it holds,
 vouches for everything that it stands for.
 """
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 
-import anyio
 from sqlalchemy import delete, select
 
 from remit.errors import Conflict
-from remit.model.retention import Cut, Retention
+from remit.model.retention import Cut, Retention, oldest_kept
 from remit.storage.asyncio_engine import AsyncConnection
 from remit.storage.chain import Head, chained_rows, fits, heads_of
 from remit.storage.cuts import CutWords, ForgedCut, SignedCut, Signer, last_cuts, save_cut
 from remit.storage.database import Database
 from remit.storage.dialects import take_turn
+from remit.storage.steps import in_steps
 from remit.storage.tables import audit_events
 
 BATCH: Final = 200
 """Rows in one transaction."""
-
-PAUSE: Final = 0.02
-"""Seconds between transactions, in which others write."""
 
 _ONE_AT_A_TIME: Final = 0x7072756E65  # any number that every remit agrees on: "prune"
 
@@ -48,14 +45,17 @@ async def prune(
         target = await _target(connection, tenant, retention, now)
     words = CutWords(tenant=tenant, author=author, time=now, reason=retention.reason)
     made: SignedCut | None = None
-    while True:
+
+    async def remove_some() -> bool:
+        nonlocal made
         async with database.writing() as connection:
             await connection.run_sync(take_turn, _ONE_AT_A_TIME)
             again = await _remove_some(connection, target, signer, words, made)
-        if again is None:
-            return None if made is None else made.cut
-        made = again
-        await anyio.sleep(PAUSE)
+        made = again or made
+        return again is not None
+
+    await in_steps(remove_some)
+    return None if made is None else made.cut
 
 
 async def _target(
@@ -66,14 +66,12 @@ async def _target(
     target = 0
     if retention.rows is not None:
         target = max(target, length - retention.rows)
-    if retention.days is not None:
+    oldest = None if retention.days is None else oldest_kept(now, retention.days)
+    if oldest is not None:
         # rows may come late, so the first young one counts; before it lie only those that go
         young = (
             select(audit_events.c.link)
-            .where(
-                audit_events.c.tenant == tenant,
-                audit_events.c.time >= now - timedelta(days=retention.days),
-            )
+            .where(audit_events.c.tenant == tenant, audit_events.c.time >= oldest)
             .order_by(audit_events.c.seq)
             .limit(1)
         )

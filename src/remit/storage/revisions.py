@@ -14,7 +14,7 @@ from sqlalchemy.exc import IntegrityError
 
 from remit.errors import Conflict, NotFound, Outdated, StorageUnavailable
 from remit.model.principals import DEFAULT_TENANT
-from remit.model.revisions import Revision
+from remit.model.revisions import Revision, RevisionSummary
 from remit.storage.asyncio_engine import AsyncConnection
 from remit.storage.database import Database
 from remit.storage.epochs import bump
@@ -22,6 +22,8 @@ from remit.storage.tables import agent_mcp_tools, revisions
 
 _ATTEMPTS: Final = 20
 """How many other writers in a row may take the number first."""
+
+_SUMMARY: Final = [column for column in revisions.c if column.name != "document"]
 
 _GRANTS: Final = uuid.UUID("5f0d6c0e-5f0b-5d0c-9a53-0c7c6f9a1f52")
 
@@ -43,10 +45,10 @@ class Revisions:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def latest(self, tenant: str) -> Revision | None:
-        """Return the current revision, or None before the first."""
+    async def latest(self, tenant: str, *, before: int | None = None) -> Revision | None:
+        """Return the current revision, or the last before that number; None if there is none."""
         async with self._reading() as connection:
-            return await _latest(connection, tenant)
+            return await _latest(connection, tenant, before=before)
 
     async def get_revision(self, tenant: str, number: int) -> Revision:
         """Return one revision.
@@ -61,16 +63,29 @@ class Revisions:
             raise NotFound(f"there is no revision {number}")
         return _revision(row)
 
-    async def all_revisions(self, tenant: str) -> Sequence[Revision]:
-        """Return every revision, newest first."""
-        query = (
-            select(revisions)
-            .where(revisions.c.tenant == tenant)
-            .order_by(revisions.c.number.desc())
-        )
+    async def summaries(
+        self,
+        tenant: str,
+        *,
+        before: int | None = None,
+        after: int = 0,
+        limit: int | None = None,
+    ) -> Sequence[RevisionSummary]:
+        """Return revisions without what they say, newest first.
+
+        Args:
+            tenant: Whose.
+            before: Only those with a lower number; None for all.
+            after: Only those with a higher number.
+            limit: Most of them; None for all.
+        """
+        number = revisions.c.number
+        query = select(*_SUMMARY).where(revisions.c.tenant == tenant, number > after)
+        if before is not None:
+            query = query.where(number < before)
         async with self._reading() as connection:
-            rows = (await connection.execute(query)).all()
-        return [_revision(row) for row in rows]
+            rows = await connection.execute(query.order_by(number.desc()).limit(limit))
+            return [RevisionSummary(**row) for row in rows.mappings()]
 
     async def last_applied(self, tenant: str) -> Revision | None:
         """Return the last revision that a file said the same as (R18), or None."""
@@ -150,14 +165,14 @@ class Revisions:
             ) from error
 
 
-async def _latest(connection: AsyncConnection, tenant: str) -> Revision | None:
-    query = (
-        select(revisions)
-        .where(revisions.c.tenant == tenant)
-        .order_by(revisions.c.number.desc())
-        .limit(1)
-    )
-    row = (await connection.execute(query)).one_or_none()
+async def _latest(
+    connection: AsyncConnection, tenant: str, *, before: int | None = None
+) -> Revision | None:
+    number = revisions.c.number
+    query = select(revisions).where(revisions.c.tenant == tenant)
+    if before is not None:
+        query = query.where(number < before)
+    row = (await connection.execute(query.order_by(number.desc()).limit(1))).one_or_none()
     return None if row is None else _revision(row)
 
 

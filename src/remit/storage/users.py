@@ -5,7 +5,7 @@ from datetime import datetime
 
 from sqlalchemy import delete, select
 
-from remit.storage.database import Database
+from remit.storage.database import LONGEST_LOOK, Database
 from remit.storage.dialects import insert
 from remit.storage.epochs import bump
 from remit.storage.tables import disabled_users
@@ -46,7 +46,7 @@ class Users:
         query = select(disabled_users.c.name).where(
             disabled_users.c.tenant == tenant, disabled_users.c.name == name
         )
-        async with self._database.reading() as connection:
+        async with self._database.reading(within=LONGEST_LOOK) as connection:
             return (await connection.execute(query)).one_or_none() is not None
 
     async def all_disabled(self, tenant: str) -> Mapping[str, datetime]:

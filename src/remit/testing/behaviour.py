@@ -39,7 +39,7 @@ class FixtureOptions:
             `stderr` (bytes written there, without a line feed), `silent` (never answers), `adds`
             (a tool that is there from then on), `raw` (JSON text listed instead of the tool),
             `progress` (JSON texts: the members of each notification before the answer, for
-            whoever gave a token).
+            whoever gave a token), `status` (of the HTTP answer, http only).
         count_file: Every call that ran appends a line; see `executed`.
         era: Which handshakes it knows.
         page_size: Tools on a page; 0 lists all on one.
@@ -131,6 +131,11 @@ class Behaviour:
         start = '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":'
         steps: Sequence[str] = self._quirks(params.get("name")).get("progress", ())
         return [f"{start}{json.dumps(token)},{step}}}}}".encode() for step in steps]
+
+    def status(self, message: Mapping[str, Any]) -> int:
+        """Return the HTTP status that the answer to *message* comes with."""
+        params: Mapping[str, Any] = message.get("params") or {}
+        return int(self._quirks(params.get("name")).get("status", 200))
 
     def _quirks(self, name: object) -> Mapping[str, Any]:
         quirks = {tool.get("name"): tool.get(QUIRKS) for tool in self._tools}

@@ -197,8 +197,20 @@ class InMemoryCrew:
     async def inbox(
         self, tenant: str, to_agent: str, *, include_read: bool, limit: int
     ) -> Sequence[Mail]:
-        """Return the newest mails to an agent, newest first; an empty id is the human."""
-        return _newest(self._mails_to(tenant, to_agent, include_read=include_read), limit)
+        """Return the newest mails to an agent, as many as `listed_mail` would."""
+        found, _ = await self.listed_mail(tenant, to_agent, include_read=include_read, limit=limit)
+        return found
+
+    async def listed_mail(
+        self, tenant: str, to_agent: str, *, include_read: bool, after: str = "", limit: int
+    ) -> tuple[Sequence[Mail], bool]:
+        """Return the newest mails to an agent, newest first, and whether there are older ones."""
+        found = self._mails_to(tenant, to_agent, include_read=include_read)
+        if after:
+            last = self._mails.get((tenant, after))
+            found = [each for each in found if last is not None and _by_age(each) < _by_age(last)]
+        listed = _newest(found, limit)
+        return listed, len(listed) < len(found)
 
     async def between(
         self, tenant: str, agent_id: str, subjects: Collection[str], *, limit: int

@@ -78,9 +78,15 @@ class CrewFolk:
     door: Door = "mcp"
 
     async def agent(
-        self, agent_id: str, type_: AgentType, *, epic: str = "", role: str = ""
+        self,
+        agent_id: str,
+        type_: AgentType,
+        *,
+        epic: str = "",
+        role: str = "",
+        act_for: Sequence[str] = (),
     ) -> "CrewCaller":
-        """Register an agent and return it with a key of its own."""
+        """Register an agent and return it with a key of its own, which may act for others."""
         now = datetime.now(UTC)
         agent = Agent(
             id=agent_id, tenant=DEFAULT_TENANT, type=type_, role=role, epic=epic, created=now
@@ -92,6 +98,7 @@ class CrewFolk:
             tenant=DEFAULT_TENANT,
             now=now,
             agent=agent,
+            act_for=act_for,
             roles={},
         )
         caller = Caller(self.http, self.gateway.running.url, made.text)

@@ -1,20 +1,29 @@
 """In-memory stores, which pass the same contract suite as the real ones (`tests/storage`)."""
 
+import math
 import uuid
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields, replace
+from datetime import UTC, datetime
 
 import msgspec
 
 from remit.errors import AuditUnavailable, BadCall, Conflict, NotFound, Outdated
 from remit.model.agents import Agent
 from remit.model.crew import CrewEvent
-from remit.model.events import ADMINISTRATION, ENDS, AuditEvent, AuditQuery, EventKind, Looked
+from remit.model.events import (
+    ADMINISTRATION,
+    ENDS,
+    AuditEvent,
+    AuditQuery,
+    EventKind,
+    Looked,
+    tool_readings,
+)
 from remit.model.keys import Key
 from remit.model.principals import DEFAULT_TENANT, AgentType
-from remit.model.retention import Cut, Retention
-from remit.model.revisions import Revision
+from remit.model.retention import Cut, Retention, oldest_kept
+from remit.model.revisions import Revision, RevisionSummary
 from remit.model.tenants import Tenant
 from remit.storage.revisions import digest_of
 
@@ -122,8 +131,8 @@ class InMemoryAudit:
         """Remove the oldest events of *tenant*; return a marker without hashes, if any went."""
         mine = [event for event in self.events if event.tenant == tenant]
         going = 0 if retention.rows is None else len(mine) - retention.rows
-        if retention.days is not None:
-            oldest = now - timedelta(days=retention.days)
+        oldest = None if retention.days is None else oldest_kept(now, retention.days)
+        if oldest is not None:
             young = (n for n, event in enumerate(mine) if event.time >= oldest)
             going = max(going, next(young, len(mine)))
         if going <= 0:
@@ -157,9 +166,13 @@ def _event_id(given: str) -> str:
 
 
 def _matches(event: AuditEvent, query: AuditQuery) -> bool:
-    exact = ("tenant", "principal", "server", "tool", "decision", "outcome", "code")
+    exact = ("tenant", "principal", "server", "decision", "outcome", "code")
     wanted = {name: getattr(query, name) for name in exact}
     if any(value not in (None, getattr(event, name)) for name, value in wanted.items()):
+        return False
+    if query.tool not in (None, event.tool) and (event.server, event.tool) not in tool_readings(
+        query.tool
+    ):
         return False
     one_of = ((query.servers, event.server), (query.tools, event.tool))
     if any(names and name not in names for names, name in one_of):
@@ -259,8 +272,9 @@ class InMemoryKeys:
         self._keys |= {old.id: replace(old, revoked=end), new.id: new}
         return new
 
-    async def touch(self, uses: Mapping[str, datetime]) -> None:
+    async def touch(self, uses: Mapping[str, datetime], *, within: float = math.inf) -> None:
         """Keep when each of these keys, by id, was used, unless a later use is kept."""
+        del within
         for key_id in uses.keys() & self._keys.keys():
             key, used = self._keys[key_id], uses[key_id]
             if key.last_used is None or key.last_used < used:
@@ -375,19 +389,23 @@ class InMemoryUsers:
         return {name: self._since[tenant, name] for name in names}
 
 
+def _summary(revision: Revision) -> RevisionSummary:
+    return RevisionSummary(**{f.name: getattr(revision, f.name) for f in fields(RevisionSummary)})
+
+
 class InMemoryRevisions:
     """Revisions in lists."""
 
     def __init__(self) -> None:
         self._revisions: dict[str, list[Revision]] = {}
 
-    async def latest(self, tenant: str) -> Revision | None:
-        """Return the current revision, or None before the first."""
-        return next(iter(await self.all_revisions(tenant)), None)
+    async def latest(self, tenant: str, *, before: int | None = None) -> Revision | None:
+        """Return the current revision, or the last before that number; None if there is none."""
+        return next(self._between(tenant, before), None)
 
     async def last_applied(self, tenant: str) -> Revision | None:
         """Return the last revision that a file said the same as (R18), or None."""
-        return next((one for one in await self.all_revisions(tenant) if one.from_file), None)
+        return next((one for one in self._between(tenant) if one.from_file), None)
 
     async def get_revision(self, tenant: str, number: int) -> Revision:
         """Return one revision.
@@ -395,14 +413,27 @@ class InMemoryRevisions:
         Raises:
             NotFound: The tenant has no revision of that number.
         """
-        for revision in await self.all_revisions(tenant):
+        for revision in self._between(tenant):
             if revision.number == number:
                 return revision
         raise NotFound(f"there is no revision {number}")
 
-    async def all_revisions(self, tenant: str) -> Sequence[Revision]:
-        """Return every revision, newest first."""
-        return self._revisions.get(tenant, [])[::-1]
+    async def summaries(
+        self,
+        tenant: str,
+        *,
+        before: int | None = None,
+        after: int = 0,
+        limit: int | None = None,
+    ) -> Sequence[RevisionSummary]:
+        """Return revisions between two numbers without what they say, newest first."""
+        found = [_summary(one) for one in self._between(tenant, before) if one.number > after]
+        return found[:limit]
+
+    def _between(self, tenant: str, before: int | None = None) -> Iterator[Revision]:
+        """Yield the revisions before that number, newest first."""
+        known = reversed(self._revisions.get(tenant, []))
+        return (one for one in known if before is None or one.number < before)
 
     async def write(
         self,

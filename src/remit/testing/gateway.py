@@ -24,6 +24,7 @@ from remit.client.transport import TRUSTS_NOBODY
 from remit.model.header_values import encode_header_value
 from remit.model.principals import DEFAULT_TENANT
 from remit.settings import Settings
+from remit.testing.forked import Forks
 from remit.testing.upstream import fixture_server_config
 
 MODERN = "2026-07-28"
@@ -35,6 +36,8 @@ STOP = 20.0
 """Seconds a gateway has to end when it is asked to."""
 
 Ended = subprocess.CompletedProcess[str]
+
+_forks = Forks()
 
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -51,10 +54,14 @@ def run_remit(
     *arguments: str, folder: Path, environ: Mapping[str, str] | None = None, within: float = 90
 ) -> Ended:
     """Run a command in *folder* to its end and return everything about it."""
+    variables = environment(environ)
+    ended = _forks.run(arguments, folder, variables, within)
+    if ended is not None:
+        return ended
     return subprocess.run(
         [sys.executable, "-m", "remit", *arguments],
         cwd=folder,
-        env=environment(environ),
+        env=variables,
         capture_output=True,
         text=True,
         timeout=within,

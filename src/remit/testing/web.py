@@ -6,7 +6,7 @@ import socket
 import sys
 import threading
 import uuid
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, cast
@@ -15,6 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 from remit.testing.behaviour import MODERN, Behaviour, FixtureOptions
 
 _ANSWER_LATER = 202
+_PRIMED = b"id: first\nretry: 20\ndata: "
 _REFUSED = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"%s"}}'
 
 
@@ -26,6 +27,8 @@ class WebFixture:
         unknown_session: The status for a session that it does not know.
         body: What is sent instead of every answer, or None.
         redirect_from: A path whose requests are sent on to the right one, or empty.
+        leaves_at: A method whose next request it runs, and then listens no more; in the older era
+            its answer breaks off after an event with an id. Empty for none.
         port: Where it listens, also after `stop` and `start`.
     """
 
@@ -34,6 +37,7 @@ class WebFixture:
         self.unknown_session = 404
         self.body: bytes | None = None
         self.redirect_from = ""
+        self.leaves_at = ""
         self.port = port
         self.transport = transport
         self.behaviour = Behaviour(options, announce=self.announce)
@@ -61,14 +65,25 @@ class WebFixture:
 
     def stop(self) -> None:
         """Listen no more, and break every connection."""
-        if self._server is not None:
-            self._server.shutdown()
-            self._server.server_close()
+        self._close()
         for stream in self._streams.values():
             stream.put(None)
         for connection in list(self.connections):
             with suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
+
+    def leaves(self, message: Mapping[str, Any]) -> bool:
+        """Return whether it goes at this request; new connections are then refused already."""
+        if message.get("method") != self.leaves_at:
+            return False
+        self.leaves_at = ""
+        self._close()
+        return True
+
+    def _close(self) -> None:
+        if self._server is not None:
+            self._server.shutdown()
+            self._server.server_close()
 
     def wait(self) -> None:
         """Serve until the process ends."""
@@ -193,7 +208,8 @@ class _Handler(BaseHTTPRequestHandler):
             _, stream = self.web.open_stream()
             self._stream(stream, first=b"data: " + (frame or b"{}"))
             return
-        self._answer(frame, self.web.behaviour.meanwhile(message))
+        headers = {"Connection": "close"} if self.web.leaves(message) else {}
+        self._answer(message, frame, headers)
 
     def _legacy(self, message: dict[str, Any]) -> None:
         headers: dict[str, str] = {}
@@ -204,14 +220,17 @@ class _Handler(BaseHTTPRequestHandler):
             self._respond(self.web.unknown_session, _REFUSED % b"Session not found")
             return
         frame = self.web.behaviour.answer(message, self._fields())
-        self._answer(frame, self.web.behaviour.meanwhile(message), headers)
+        if self.web.leaves(message):
+            over = queue.Queue[bytes | None]()
+            over.put(None)
+            self._stream(over, first=_PRIMED)
+            return
+        self._answer(message, frame, headers)
 
     def _answer(
-        self,
-        frame: bytes | None,
-        said: Sequence[bytes],
-        headers: Mapping[str, str] | None = None,
+        self, message: Mapping[str, Any], frame: bytes | None, headers: Mapping[str, str]
     ) -> None:
+        said = self.web.behaviour.meanwhile(message)
         if self.web.body is not None:
             streams = self.web.behaviour.options.streams
             kind = "text/event-stream" if streams else "application/json"
@@ -222,9 +241,9 @@ class _Handler(BaseHTTPRequestHandler):
             spoken = said or [b'{"jsonrpc":"2.0","method":"notifications/message","params":{}}']
             events = b"".join(b"data: " + one + b"\n\n" for one in spoken)
             events += b"event: message\ndata: " + frame + b"\n\n"
-            self._respond(200, events, {**(headers or {}), "Content-Type": "text/event-stream"})
+            self._respond(200, events, {**headers, "Content-Type": "text/event-stream"})
         else:
-            self._respond(200, frame, headers)
+            self._respond(self.web.behaviour.status(message), frame, headers)
 
     def _respond(
         self, status: int, body: bytes = b"", headers: Mapping[str, str] | None = None

@@ -10,25 +10,35 @@ from typing import Final
 
 import msgspec
 
-from remit.errors import UpstreamProtocolError
+from remit.errors import Refused, UpstreamError, UpstreamProtocolError
 from remit.upstreams.dialogue import Dialogue
-from remit.upstreams.session import Session, ToolCall
+from remit.upstreams.result_types import INPUT_REQUIRED, carried
+from remit.upstreams.session import Confirm, Session, ToolCall
 from remit.upstreams.wire import Malformed, joined, members, value_of
 
 MOST_ROUNDS: Final = 16
 """Times that a server may ask for more before its call fails."""
 
-INPUT_REQUIRED: Final = b'"input_required"'
 
-
-async def call_in_rounds(session: Session, call: ToolCall, dialogue: Dialogue) -> bytes:
+async def call_in_rounds(
+    session: Session, call: ToolCall, dialogue: Dialogue, confirm: Confirm | None = None
+) -> bytes:
     """Run a tool and answer what the server asks for in between, by asking the caller.
 
+    People take their time over an answer: each later round is confirmed before it is sent.
+
     Raises:
-        UpstreamError: There is no result, or a question has no answer.
+        UpstreamError: There is no result, or a question has no answer. Once the server has taken a
+            round it is `sent`, whatever the later one met (R23).
     """
-    for _ in range(MOST_ROUNDS):
-        result = await session.call(call)
+    for taken in range(MOST_ROUNDS):
+        try:
+            if taken and confirm is not None:
+                await confirm()
+            result = carried(await session.call(call))
+        except (UpstreamError, Refused) as error:
+            error.sent = error.sent or taken > 0
+            raise
         if INPUT_REQUIRED not in result:
             return result
         asked = _members(result)

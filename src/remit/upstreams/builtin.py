@@ -49,7 +49,7 @@ async def open_builtin(setup: Setup) -> AsyncGenerator[Session]:
     async with aclosing(server), open_background() as tasks:
         watched = None
         if isinstance(server, HasResources) and setup.owner:
-            tenant, subject = setup.owner
+            tenant, subject, *_ = setup.owner
             watched = Watched(server, tenant, subject, setup.signals)
             tasks.start_soon(watched.tell)
         yield BuiltinSession(setup.config.name, server, watched)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 
-from remit.errors import UpstreamError, UpstreamProtocolError, UpstreamUnavailable
+from remit.errors import UnreadableAnswer, UpstreamError, UpstreamProtocolError, UpstreamUnavailable
 from remit.model.lines import TooLong
 from remit.upstreams.dialogue import Dialogue, Heard
 from remit.upstreams.era import Era
@@ -36,6 +36,9 @@ MOST_UNHEARD = 256
 class Channel:
     """Matches answers to questions by ids of our own making, and by nothing else.
 
+    Attributes:
+        heard: The calls under way, for what the server says meanwhile.
+
     Args:
         send: Sends one frame without waiting and returns whether it may have left; the id is that
             of a request, whose later failure is reported through `reject`.
@@ -53,7 +56,7 @@ class Channel:
         self.signals = signals
         self._pending: dict[int, asyncio.Future[bytes]] = {}
         self._unsent: set[int] = set()
-        self._heard = Heard()
+        self.heard = Heard()
         self._boxes: dict[int, asyncio.Queue[tuple[Envelope, bytes] | None]] = {}
         self._last_id = 0
         self._closed: str | None = None
@@ -102,7 +105,7 @@ class Channel:
         """
         number, future = self.start(method, params(self._last_id + 1))
         box = self._boxes[number] = asyncio.Queue[tuple[Envelope, bytes] | None]()
-        self._heard.begin(number, dialogue)
+        self.heard.begin(number, dialogue)
         # The end comes behind all that was said before it.
         future.add_done_callback(lambda _: box.put_nowait(None))
         try:
@@ -111,7 +114,7 @@ class Channel:
             return future.result()
         finally:
             del self._boxes[number]
-            self._heard.end(number)
+            self.heard.end(number)
             self._leave(number)
 
     def _leave(self, number: int) -> None:
@@ -152,7 +155,7 @@ class Channel:
         if isinstance(line, TooLong):
             self._transcript.noise(line.head)
             problem = f"answered with {line.size} bytes, more than its max_message"
-            self.reject(salvaged_id(line.head, line.tail), UpstreamProtocolError(problem))
+            self.reject(salvaged_id(line.head, line.tail), UnreadableAnswer(problem))
             return
         first = line.lstrip()[:1]
         if first not in (b"{", b"[") and b'"id"' not in line:
@@ -166,7 +169,7 @@ class Channel:
         except Malformed as error:
             self._transcript.noise(line)
             problem = f"answered with a message that cannot be read: {error}"
-            self.reject(salvaged_id(line, line), UpstreamProtocolError(problem))
+            self.reject(salvaged_id(line, line), UnreadableAnswer(problem))
             return
         self._dispatch(message, line)
 
@@ -204,7 +207,7 @@ class Channel:
 
     def _is_heard(self, message: Envelope, line: bytes) -> bool:
         """Whether a message is for the caller of a call under way, who then gets it."""
-        meant = self._heard.meant(message, line) if self._boxes else None
+        meant = self.heard.meant(message, line) if self._boxes else None
         if meant is None:
             return False
         box = self._boxes[meant[0]]
@@ -236,7 +239,12 @@ class ChannelSession:
     async def call(self, call: ToolCall, /) -> bytes:
         """Run a tool."""
         if call.dialogue is None:
-            return await self._channel.ask(call.method, call_params(self._era, call, 0))
+            heard = self._channel.heard
+            heard.unheard += 1
+            try:
+                return await self._channel.ask(call.method, call_params(self._era, call, 0))
+            finally:
+                heard.unheard -= 1
         params = partial(call_params, self._era, call)
         return await self._channel.converse(call.method, params, call.dialogue)
 
@@ -285,7 +293,7 @@ def result_of(message: Envelope) -> bytes:
         raise UpstreamProtocolError(f"answered {described(error)}", rpc_error=error)
     result = bytes(message.result)
     if not result.startswith(b"{"):
-        raise UpstreamProtocolError("answered with neither a result object nor an error")
+        raise UnreadableAnswer("answered with neither a result object nor an error")
     return result
 
 

@@ -1,9 +1,9 @@
 """How far a server's clock is from ours, by the `Date` of any answer that it gives."""
 
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Final
 
+from remit.model.http_times import http_date
 from remit.upstreams.http import USER_AGENT
 from remit.upstreams.trust import Trust
 
@@ -29,9 +29,7 @@ async def clock_skew(url: str, trust: Trust) -> float | None:
             ) as session,
             session.get(url, allow_redirects=False) as reply,
         ):
-            theirs = parsedate_to_datetime(reply.headers.get("Date", ""))
+            theirs = http_date(reply.headers.get("Date", ""))
     except (aiohttp.ClientError, TimeoutError, ValueError):
         return None
-    if theirs.tzinfo is None:  # `-0000`, which says so little
-        theirs = theirs.replace(tzinfo=UTC)
-    return (theirs - datetime.now(UTC)).total_seconds()
+    return None if theirs is None else (theirs - datetime.now(UTC)).total_seconds()

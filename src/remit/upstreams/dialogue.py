@@ -134,9 +134,14 @@ class Dialogue:
 
 
 class Heard:
-    """The calls under way on one connection, for what a server says without naming one."""
+    """The calls under way on one connection, for what a server says without naming one.
+
+    Attributes:
+        unheard: How many are under way beside them whose callers hear of nothing.
+    """
 
     def __init__(self) -> None:
+        self.unheard = 0
         self._calls: dict[int, Dialogue] = {}
 
     def __bool__(self) -> bool:
@@ -155,13 +160,14 @@ class Heard:
         """Return the call that a message is about; None when that cannot be said for sure.
 
         What names no call is about the latest one, provided that all are of one caller in one
-        session: nobody may hear what was meant for another.
+        session, and none is under way whose caller hears of nothing: nobody may hear what was
+        meant for another.
         """
         if message.method == PROGRESS:
             number = _token_of(data)
             found = self._calls.get(number) if number is not None else None
             return None if number is None or found is None else (number, found)
-        if not message.is_request and message.method not in _RELAYED:
+        if self.unheard or (not message.is_request and message.method not in _RELAYED):
             return None
         if len({dialogue.conversation.key for dialogue in self._calls.values()}) != 1:
             return None

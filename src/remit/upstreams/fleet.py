@@ -17,7 +17,7 @@ from remit.model.servers import ServerConfig, ServerStatus, ServerTrial
 from remit.model.tools import ToolId
 from remit.upstreams.background import open_background
 from remit.upstreams.catalogue import Catalogue
-from remit.upstreams.session import BuiltinServer, MakeBuiltin
+from remit.upstreams.session import BuiltinServer, Confirm, MakeBuiltin
 from remit.upstreams.surroundings import Pace, Surroundings
 from remit.upstreams.updates import Following
 from remit.upstreams.upstream import Upstream
@@ -62,7 +62,8 @@ class Fleet:
             upstream, known = before.get(name), self._servers.get(name)
             stays = known is not None and _reach(known) == _reach(config) and name != anew
             if upstream is None or not stays:
-                upstream = Upstream(config, self._around, on_change=self._swap)
+                shown = upstream.shown if upstream is not None and config.enabled else None
+                upstream = Upstream(config, self._around, on_change=self._swap, before=shown)
                 self._around.tasks.start_soon(upstream.run)
             kept[name] = upstream
         gone = [upstream for name, upstream in before.items() if kept.get(name) is not upstream]
@@ -74,10 +75,15 @@ class Fleet:
         if gone or moved:
             self._swap()
 
-    async def settled(self) -> None:
-        """Wait until the first attempt at every server has ended, one way or another."""
-        for upstream in self.upstreams.values():
-            await upstream.settled.wait()
+    async def settled(self, names: Collection[str] | None = None) -> None:
+        """Wait until the first attempt at each server has ended, one way or another.
+
+        Args:
+            names: Of which; None for all.
+        """
+        for name, upstream in self.upstreams.items():
+            if names is None or name in names:
+                await upstream.settled.wait()
 
     async def changed(self, version: int) -> Catalogue:
         """Wait for a catalogue newer than *version*, and return it."""
@@ -154,6 +160,7 @@ class Fleet:
         timeout: float,
         method: str = "tools/call",
         extras: Extras | None = None,
+        confirm: Confirm | None = None,
     ) -> Awaitable[bytes]:
         """Run a tool, or ask *method* about something else that a server has.
 
@@ -168,6 +175,7 @@ class Fleet:
             timeout: Seconds, counted from now.
             method: What is asked about it.
             extras: What goes with it beside, if anything does.
+            confirm: Called where it had to wait, just before it is sent; what that raises ends it.
 
         Raises:
             UpstreamUnavailable: The server cannot be reached, or went away.
@@ -183,18 +191,16 @@ class Fleet:
             timeout=timeout,
             method=method,
             extras=extras,
+            confirm=confirm,
         )
 
     def _swap(self) -> None:
-        offers = {
-            name: upstream.offer.tools
-            for name, upstream in self.upstreams.items()
-            if upstream.offer is not None
-        }
+        shown = {name: upstream.shown for name, upstream in self.upstreams.items()}
+        offers = {name: offer.tools for name, offer in shown.items() if offer is not None}
         contents = {
-            name: upstream.offer.contents
-            for name, upstream in self.upstreams.items()
-            if upstream.offer is not None and upstream.offer.contents != Contents()
+            name: offer.contents
+            for name, offer in shown.items()
+            if offer is not None and offer.contents != Contents()
         }
         self.catalogue = Catalogue.build(self.catalogue.version + 1, offers, contents)
         self._swapped.set()

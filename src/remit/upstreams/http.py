@@ -6,15 +6,15 @@
 import os
 import socket
 import ssl
-import time
 from collections.abc import Mapping
-from email.utils import parsedate_to_datetime
+from datetime import UTC, datetime
 from http import HTTPStatus
 from types import MappingProxyType
 from typing import Protocol
 from urllib.parse import urljoin, urlsplit
 
 from remit.errors import UpstreamUnavailable
+from remit.model.http_times import retry_after
 
 CONNECTING = 10.0
 """Seconds that a connection may take to open."""
@@ -27,9 +27,11 @@ USER_AGENT = "remit"
 
 _DEFAULT_PORTS = {"https": 443, "http": 80}
 _KEEPING_METHOD = (307, 308)
+_ELSEWHERE = (301, 302, *_KEEPING_METHOD)
+"""Redirects that say where to send the request instead; any other may come once it has run."""
+
 _REDIRECTS = range(300, 400)
 _NO_FIELDS: Mapping[str, str] = MappingProxyType({})
-_MOST_DIGITS = 9
 _TRANSIENT = (
     HTTPStatus.REQUEST_TIMEOUT,
     HTTPStatus.TOO_EARLY,
@@ -131,7 +133,8 @@ def redirected(status: int, location: str, url: str) -> str | None:
     if status not in _KEEPING_METHOD or not is_same_origin(target, url):
         # Following it would hand our credentials, or the arguments, to somebody else.
         raise UpstreamUnavailable(
-            f"redirects to {place(target)} ({status}); give its final URL instead"
+            f"redirects to {place(target)} ({status}); give its final URL instead",
+            sent=status not in _ELSEWHERE,
         )
     return target
 
@@ -198,22 +201,8 @@ def status_error(
         f"answered HTTP {status}",
         sent=status >= HTTPStatus.INTERNAL_SERVER_ERROR,
         transient=status in _TRANSIENT,
-        retry_after=_retry_after(headers.get("retry-after", "")),
+        retry_after=retry_after(headers.get("retry-after", ""), datetime.now(UTC)),
     )
-
-
-def _retry_after(text: str) -> float | None:
-    """Return the seconds that `Retry-After` asks for, or None when it does not or makes no sense.
-
-    It is a number of seconds, or a date (RFC 9110 10.2.3).
-    """
-    if text.isascii() and text.isdecimal():
-        return float(text[:_MOST_DIGITS])
-    try:
-        until = parsedate_to_datetime(text).timestamp()
-    except (ValueError, OverflowError):
-        return None
-    return max(0.0, until - time.time())
 
 
 def _origin(url: str) -> tuple[str, str, int]:

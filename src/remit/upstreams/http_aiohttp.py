@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 import aiohttp
 
-from remit.errors import UpstreamProtocolError, UpstreamUnavailable
+from remit.errors import UnreadableAnswer, UpstreamUnavailable
 from remit.model.servers import ServerConfig
 from remit.upstreams.http import (
     CONNECTING,
@@ -120,7 +120,7 @@ class AiohttpAnswer:
         while part := await self.piece():
             size += len(part)
             if size > self._max_message:
-                raise UpstreamProtocolError("answered with more bytes than its max_message")
+                raise UnreadableAnswer("answered with more bytes than its max_message")
             parts.append(part)
         return b"".join(parts)
 

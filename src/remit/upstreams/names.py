@@ -30,7 +30,7 @@ def published_name(tool: ToolId) -> str:
     original at the end: the same after a restart and in any declaration order.
     """
     plain = _qualified(tool)
-    return _form(plain, original=str(tool), suffix=_first_suffix(plain))
+    return _form(plain, original=_original(tool), suffix=_first_suffix(plain))
 
 
 def bridged_names(tools: Iterable[ToolId]) -> dict[ToolId, str]:
@@ -173,6 +173,17 @@ def _first_suffix(plain: str) -> int:
     return 0 if _LEGAL.fullmatch(plain) else _SUFFIX_STEP
 
 
+def _original(tool: ToolId) -> str:
+    """Return a text that no other tool has.
+
+    It is `{server}/{tool}` (and has to stay so, since names are made of it: R3), but where the
+    server's name does not end at the first stroke. No server of the gateway has such a name.
+    """
+    if tool.server and "/" not in tool.server:
+        return str(tool)
+    return f"/{len(tool.server)}/{tool}"
+
+
 def _form(plain: str, *, original: str, suffix: int) -> str:
     if not suffix:
         return plain
@@ -181,10 +192,14 @@ def _form(plain: str, *, original: str, suffix: int) -> str:
 
 
 def _told_apart(tools: Sequence[ToolId], *, plain: Callable[[ToolId], str]) -> dict[ToolId, str]:
-    """Name every tool; all tools whose names collide get a suffix, or a longer one (R2)."""
+    """Name every tool; all tools whose names collide get a suffix, or a longer one (R2).
+
+    This ends: of those that collide at least one gets a longer suffix, up to a length at which only
+    tools of one original would have the same, and no two have.
+    """
     suffix = {tool: _first_suffix(plain(tool)) for tool in tools}
     while True:
-        names = {t: _form(plain(t), original=str(t), suffix=suffix[t]) for t in tools}
+        names = {t: _form(plain(t), original=_original(t), suffix=suffix[t]) for t in tools}
         sharing: dict[str, list[ToolId]] = defaultdict(list)
         for tool, name in names.items():
             sharing[name].append(tool)

@@ -11,7 +11,7 @@ import anyio
 import msgspec
 from anyio.abc import TaskGroup
 
-from remit.errors import UpstreamError, UpstreamProtocolError, UpstreamUnavailable
+from remit.errors import UnreadableAnswer, UpstreamError, UpstreamUnavailable
 from remit.model.event_stream import EVENT_STREAM, RETRY, Event
 from remit.model.lines import TooLong
 from remit.upstreams.channel import result_of
@@ -73,7 +73,7 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
         if message is not None and (self.status < _BAD_REQUEST or self._speaks_for_itself(message)):
             return result_of(message)
         problem = status_error(self.status, self.headers)
-        raise problem or UpstreamProtocolError("answered with a message that cannot be read")
+        raise problem or UnreadableAnswer("answered with a message that cannot be read")
 
     def _speaks_for_itself(self, message: Envelope) -> bool:
         """Whether the message says more than the status does."""
@@ -89,6 +89,7 @@ class HttpPeer:
         next_id: Returns an id that no request before had.
         session: What every request of the session carries beside its own: its id, the revision.
         signals: Where what concerns the whole connection is told.
+        heard: The calls under way, for what is said on the stream of the whole session.
     """
 
     def __init__(self, setup: Setup, exchange: HttpExchange, tasks: TaskGroup) -> None:
@@ -100,7 +101,7 @@ class HttpPeer:
         self.signals = setup.signals
         self._transcript = setup.transcript
         self._in_session = self.prepare("POST", {})
-        self._heard = Heard()
+        self.heard = Heard()
 
     def prepare(self, method: str, headers: Mapping[str, str]) -> HttpRequest:
         """Return a request with these fields beside those that every one of its method has.
@@ -141,7 +142,7 @@ class HttpPeer:
             UpstreamError: Nothing whole came back.
         """
         if dialogue is not None and number is not None:
-            self._heard.begin(number, dialogue)
+            self.heard.begin(number, dialogue)
         try:
             answer = await (request or self._in_session).send(frame, headers)
             body = answer.whole
@@ -151,7 +152,7 @@ class HttpPeer:
                     return Reply(status=answer.status, headers=answer.headers, message=message)
         finally:
             if dialogue is not None and number is not None:
-                self._heard.end(number)
+                self.heard.end(number)
         message = None if number is None else self._answer_in_body(body, number)
         return Reply(status=answer.status, headers=answer.headers, message=message, body=body)
 
@@ -208,15 +209,19 @@ class HttpPeer:
     ) -> Envelope:
         place = _Place()
         found = await self._read_on(answer, number, dialogue, place)
-        while found is None and place.position and self.session:
-            # In the older eras a server may hang up, and go on where its client wants it to.
-            await anyio.sleep(place.retry)
-            fields = {**self.session, "Last-Event-ID": place.position}
-            with closing(await self.prepare("GET", fields).send()) as resumed:
-                if resumed.status != HTTPStatus.OK or not is_event_stream(resumed.headers):
-                    break
-                place.position = ""  # unless it goes on, this was the last time
-                found = await self._read_on(resumed, number, dialogue, place)
+        try:
+            while found is None and place.position and self.session:
+                # In the older eras a server may hang up, and go on where its client wants it to.
+                await anyio.sleep(place.retry)
+                fields = {**self.session, "Last-Event-ID": place.position}
+                with closing(await self.prepare("GET", fields).send()) as resumed:
+                    if resumed.status != HTTPStatus.OK or not is_event_stream(resumed.headers):
+                        break
+                    place.position = ""  # unless it goes on, this was the last time
+                    found = await self._read_on(resumed, number, dialogue, place)
+        except UpstreamError as error:
+            error.sent = True  # the call was: what never left is the request to go on with it (R23)
+            raise
         if found is None:
             raise UpstreamUnavailable(
                 "ended its event stream without an answer", sent=True, transient=True
@@ -251,7 +256,7 @@ class HttpPeer:
             call: The one whose stream it came on; None on the stream of the whole session.
         """
         data = event.data
-        if isinstance(data, TooLong) or not self._heard:
+        if isinstance(data, TooLong) or not self.heard:
             return False
         try:
             message = parse_envelope(data)
@@ -259,7 +264,7 @@ class HttpPeer:
             return False
         if not message.method or message.method in ABOUT_CONNECTION:
             return False
-        meant = call or self._heard.meant(message, data)
+        meant = call or self.heard.meant(message, data)
         if meant is None:
             return False
         number, dialogue = meant
@@ -282,7 +287,7 @@ class HttpPeer:
         data = event.data
         if isinstance(data, TooLong):
             if number is not None and salvaged_id(data.head, data.tail) in (number, None):
-                raise UpstreamProtocolError("answered with more bytes than its max_message")
+                raise UnreadableAnswer("answered with more bytes than its max_message")
             self._transcript.noise(data.head)
             return None
         try:
@@ -291,7 +296,7 @@ class HttpPeer:
             self._transcript.noise(data)
             if number is not None and salvaged_id(data, data) == number:
                 problem = f"answered with a message that cannot be read: {error}"
-                raise UpstreamProtocolError(problem) from error
+                raise UnreadableAnswer(problem) from error
             return None
 
     def _take(self, message: Envelope, data: bytes, number: int | None) -> Envelope | None:

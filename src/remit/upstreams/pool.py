@@ -123,6 +123,17 @@ class Pool:
         """How many callers are refused, since their connections failed too often."""
         return sum(past.attempts.is_open for past in self._pasts.values())
 
+    def at_once(self, key: Key) -> AbstractContextManager[Session] | None:
+        """Take a turn as `turn` does, if nobody has to wait for it."""
+        entry = self._entries.get(key)
+        if entry is None or entry.connection is None or entry.signals.ended is not None:
+            return None
+        turn = entry.connection.at_once()
+        if turn is None:
+            return None
+        entry.users += 1
+        return _Turn(turn, partial(self._leave, entry))
+
     async def turn(self, key: Key) -> AbstractContextManager[Session]:
         """Take a turn on the caller's connection, opening it when there is none.
 

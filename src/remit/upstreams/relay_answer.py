@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Protocol
 
-from remit.errors import UpstreamError, UpstreamProtocolError
+from remit.errors import UnreadableAnswer, UpstreamError
 from remit.upstreams.relay_coding import Inflation, decoder_of
 
 MOST_UNREAD = 256 * 1024
@@ -176,5 +176,5 @@ class RelayAnswer:
         return b"".join(parts)
 
 
-def _too_large() -> UpstreamProtocolError:
-    return UpstreamProtocolError("answered with more bytes than its max_message")
+def _too_large() -> UnreadableAnswer:
+    return UnreadableAnswer("answered with more bytes than its max_message")

@@ -3,7 +3,7 @@
 import zlib
 from collections.abc import Awaitable, Callable, Iterator
 
-from remit.errors import UpstreamProtocolError
+from remit.errors import UnreadableAnswer
 
 _PIECE = 256 * 1024
 _ANY_HEADER = 32 + zlib.MAX_WBITS
@@ -23,7 +23,7 @@ def decoder_of(coding: str) -> "Inflater | None":
     if name in ("", "identity"):
         return None
     if name not in _CODINGS:
-        raise UpstreamProtocolError("answered with a Content-Encoding that remit did not ask for")
+        raise UnreadableAnswer("answered with a Content-Encoding that remit did not ask for")
     return Inflater()
 
 
@@ -99,5 +99,5 @@ class Inflater:
             raise _undecodable()
 
 
-def _undecodable() -> UpstreamProtocolError:
-    return UpstreamProtocolError("answered with a compressed body that cannot be decoded")
+def _undecodable() -> UnreadableAnswer:
+    return UnreadableAnswer("answered with a compressed body that cannot be decoded")

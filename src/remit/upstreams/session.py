@@ -1,7 +1,7 @@
 """One established conversation with a server, whatever it travels on."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Protocol, cast, runtime_checkable
@@ -33,6 +33,9 @@ ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
 ABOUT_CONNECTION: Final = LISTS_CHANGED | {UPDATED, ACKNOWLEDGED}
 """Notifications that concern a connection, and not a request on it."""
 
+
+Confirm = Callable[[], Awaitable[None]]
+"""Looks once more at a call that had to wait, just before it is sent; raises if it must not be."""
 
 NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
 
@@ -206,11 +209,13 @@ class Signals:
         ended: Why the conversation is over, or None while it goes on.
         process: The id of the child process at the other end, and of its group; None without one.
         follower: Who else is told of the end, and of updates to resources.
+        elsewhere: Who is told as well that the tools changed; None on the connection that lists.
     """
 
     def __init__(self) -> None:
         self.process: int | None = None
         self.follower: Follower | None = None
+        self.elsewhere: Callable[[], None] | None = None
         self._acknowledgements: dict[int, asyncio.Future[object]] = {}
         self._stirred = anyio.Event()
         self._changed = False
@@ -220,6 +225,8 @@ class Signals:
         """Say that the list of tools should be read again."""
         self._changed = True
         self._stirred.set()
+        if self.elsewhere is not None:
+            self.elsewhere()
 
     def heard(self, method: str, message: bytes) -> bool:
         """Take a notification; return whether it is one of those that concern a connection."""
@@ -289,7 +296,8 @@ class Setup:
         is_legacy: The server is known to speak the handshake, so asking is left out.
         abilities: What we say in the handshake that we can be asked.
         make_builtin: Makes a bundled server from its arguments; None when there is none.
-        owner: Tenant and subject of the one caller it is for; empty when callers share it.
+        owner: Tenant, subject and issuer, if any, of the one caller it is for; empty when callers
+            share it.
     """
 
     config: ServerConfig

@@ -299,14 +299,22 @@ class LegacyHttp:
         reply = await self._post(method, params, dialogue, headers)
         if not self._is_session_lost(reply):
             return reply.result()
-        # The server does not know the session, so it has not run the request.
+        if _is_verdict(reply):
+            with suppress(UpstreamError):
+                await self._reopen(opened)
+            return reply.result()
+        await self._reopen(opened)
+        # The server did not know the session, so it has not run the request.
+        reply = await self._post(method, params, dialogue, headers)
+        if self._is_session_lost(reply) and not _is_verdict(reply):
+            raise UpstreamUnavailable("forgets the sessions that it opens")
+        return reply.result()
+
+    async def _reopen(self, opened: int) -> None:
+        """Open the session anew, unless somebody has since it was the one number *opened*."""
         async with self._opening:
             if self._opened == opened:
                 await self.open()
-        reply = await self._post(method, params, dialogue, headers)
-        if self._is_session_lost(reply):
-            raise UpstreamUnavailable("forgets the sessions that it opens")
-        return reply.result()
 
     async def _post(
         self,
@@ -317,6 +325,8 @@ class LegacyHttp:
     ) -> Reply:
         number = self._peer.next_id()
         frame = request_frame(number, method, params(number))
+        is_unheard = dialogue is None
+        self._peer.heard.unheard += is_unheard
         try:
             return await self._peer.post(frame, number=number, headers=headers, dialogue=dialogue)
         except anyio.get_cancelled_exc_class():
@@ -324,15 +334,27 @@ class LegacyHttp:
             reason = b'{"requestId":%d,"reason":"the caller no longer waits"}' % number
             self._peer.post_later(notification_frame("notifications/cancelled", reason))
             raise
+        finally:
+            self._peer.heard.unheard -= is_unheard
 
     def _is_session_lost(self, reply: Reply) -> bool:
         if reply.status < _REFUSED or SESSION_HEADER not in self._peer.session:
             return False
         if reply.status == HTTPStatus.NOT_FOUND:
             return not _is_method_unknown(reply)
-        return (
-            reply.status == HTTPStatus.BAD_REQUEST and b"session" in reply.body[:_LOOKED_AT].lower()
-        )
+        return reply.status == HTTPStatus.BAD_REQUEST and _speaks_of_session(reply)
+
+
+def _speaks_of_session(reply: Reply) -> bool:
+    return b"session" in reply.body[:_LOOKED_AT].lower()
+
+
+def _is_verdict(reply: Reply) -> bool:
+    """Whether it may be about the request itself, which then must not be sent again (R23)."""
+    message = reply.message
+    if message is None or message.answers is None:
+        return False
+    return bool(bytes(message.result)) or not _speaks_of_session(reply)
 
 
 def _is_method_unknown(reply: Reply) -> bool:

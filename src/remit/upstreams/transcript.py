@@ -14,6 +14,7 @@ TAIL = 8 * 1024
 """Bytes of a child's error output that are kept."""
 
 _NOISE_SHOWN = 200
+_FRAME = " \t|+│╰─╯╭╮"
 _SHORTEST_SECRET = 4
 _SECRET_NAME = re.compile(r"key|token|secret|pass|credential|auth", re.IGNORECASE)
 _REDACTED = "[redacted]"
@@ -54,9 +55,13 @@ class Transcript:
 
     @property
     def last_line(self) -> str:
-        """The last line of error output that holds something, or empty."""
-        lines = (line.strip() for line in reversed(self.tail.splitlines()))
-        return next((line[:_NOISE_SHOWN] for line in lines if line), "")
+        """The last line of error output that says something, or empty.
+
+        Rules and frames say nothing, such as the box around the traceback of an exception group.
+        """
+        lines = (line.strip(_FRAME) for line in reversed(self.tail.splitlines()))
+        said = (line for line in lines if any(map(str.isalnum, line)))
+        return next((line[:_NOISE_SHOWN] for line in said), "")
 
     @property
     def notes(self) -> tuple[str, ...]:

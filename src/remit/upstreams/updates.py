@@ -5,7 +5,6 @@ be a process of its own; a connection that is opened later is asked, too. The se
 for all that is followed, again after every change, and for nothing when nobody follows anything.
 """
 
-from collections import defaultdict
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Final, Protocol
@@ -87,10 +86,13 @@ class Updates:
         self._server = server
         self._hold = hold
         self._tasks = tasks
-        self._followers: dict[Owner, dict[str, list[Subscription]]] = defaultdict(dict)
-        self._companions: dict[Owner, set[_Companion]] = defaultdict(set)
-        self._holding: dict[Owner, anyio.CancelScope] = {}
+        self._circles: dict[Owner, _Circle] = {}
         self._is_closed = False
+
+    @property
+    def owners(self) -> int:
+        """How many owners follow something, or have a connection."""
+        return len(self._circles)
 
     def follow(self, owner: Owner, uri: str, told: Callable[[str], None]) -> Subscription:
         """Begin to follow a resource; *told* is called with the URI of each update.
@@ -100,12 +102,13 @@ class Updates:
         """
         if self._is_closed:
             raise UpstreamUnavailable("is no longer declared, or not in this way")
-        subscription = Subscription(uri, told, lambda ended: self._leave(owner, ended))
-        self._followers[owner].setdefault(uri, []).append(subscription)
-        if owner not in self._holding:
-            scope = self._holding[owner] = anyio.CancelScope()
-            self._tasks.start_soon(self._keep_open, owner, scope)
-        self._stir(owner)
+        circle = self._circle(owner)
+        subscription = Subscription(uri, told, lambda ended: self._leave(circle, ended))
+        circle.followers.setdefault(uri, []).append(subscription)
+        if circle.holding is None:
+            scope = circle.holding = anyio.CancelScope()
+            self._tasks.start_soon(self._keep_open, circle, scope)
+        circle.stir()
         return subscription
 
     @asynccontextmanager
@@ -113,10 +116,9 @@ class Updates:
         self, owner: Owner, session: Session, signals: Signals
     ) -> AsyncGenerator[None]:
         """Follow on a connection what its owner follows, while entered."""
-        companion = _Companion(
-            session, signals, self._followers[owner], lambda: self._settle(owner)
-        )
-        self._companions[owner].add(companion)
+        circle = self._circle(owner)
+        companion = _Companion(session, signals, circle.followers, circle.settle)
+        circle.companions.add(companion)
         signals.follower = companion
         self._tasks.start_soon(self._run, companion)
         try:
@@ -124,52 +126,48 @@ class Updates:
         finally:
             signals.follower = None
             companion.scope.cancel()
-            self._companions[owner].discard(companion)
-            self._settle(owner)
+            circle.companions.discard(companion)
+            circle.settle()
+            self._forget(circle)
 
     def close(self) -> None:
         """Follow nothing more."""
         self._is_closed = True
-        for scope in self._holding.values():
-            scope.cancel()
-        for owner, followers in self._followers.items():
-            followers.clear()
-            self._stir(owner)
+        for circle in list(self._circles.values()):
+            circle.followers.clear()
+            circle.stir()
+            circle.release()
+            self._forget(circle)
 
-    def _leave(self, owner: Owner, ended: Subscription) -> None:
-        followers = self._followers[owner]
-        following = followers.get(ended.uri, [])
-        if ended in following:
-            following.remove(ended)
+    def _circle(self, owner: Owner) -> "_Circle":
+        """Return the one of *owner*, which is to be put to use at once."""
+        return self._circles.setdefault(owner, _Circle(owner))
+
+    def _forget(self, circle: "_Circle") -> None:
+        """Let go of an owner with neither followers nor connections."""
+        if not circle.followers and not circle.companions:
+            self._circles.pop(circle.owner, None)
+
+    def _leave(self, circle: "_Circle", ended: Subscription) -> None:
+        following = circle.followers.get(ended.uri, [])
+        if ended not in following:
+            return
+        following.remove(ended)
         if not following:
-            followers.pop(ended.uri, None)
-            self._stir(owner)
-        if not followers and owner in self._holding:
-            self._holding.pop(owner).cancel()
+            del circle.followers[ended.uri]
+            circle.stir()
+        if not circle.followers:
+            circle.release()
+            self._forget(circle)
 
-    def _stir(self, owner: Owner) -> None:
-        for companion in self._companions[owner]:
-            companion.stirred.set()
-
-    def _settle(self, owner: Owner) -> None:
-        """Say what came of asking: one connection that tells of a resource is enough."""
-        companions = self._companions[owner]
-        for uri, following in self._followers[owner].items():
-            answers = [each.refusal(uri) for each in companions if each.has_asked(uri)]
-            if None in answers or (answers and len(answers) == len(companions)):
-                for subscription in list(following):
-                    subscription.settle(None if None in answers else answers[0])
-
-    async def _keep_open(self, owner: Owner, scope: anyio.CancelScope) -> None:
-        """Keep one connection of *owner* open, again when it was lost, until nobody follows."""
+    async def _keep_open(self, circle: "_Circle", scope: anyio.CancelScope) -> None:
+        """Keep one connection of an owner open, again when it was lost, until nobody follows."""
         with scope:
             while True:
                 try:
-                    await self._hold(owner)
+                    await self._hold(circle.owner)
                 except UpstreamError as error:
-                    for following in list(self._followers[owner].values()):
-                        for subscription in list(following):
-                            subscription.settle(error)
+                    circle.refuse(error)
                 await anyio.sleep(PAUSE)
 
     async def _run(self, companion: "_Companion") -> None:
@@ -178,6 +176,49 @@ class Updates:
         except Exception:
             # The supervisor of an upstream connection: its fault must not end the others'.
             log.exception("updates cannot be followed", server=self._server)
+
+
+class _Circle:
+    """Who follows what for one owner, and on which connections.
+
+    It is the owner's as long as there is a follower or a connection.
+
+    Attributes:
+        followers: By URI; none of the lists is empty.
+        companions: One for each connection.
+        holding: Ends what keeps a connection open; None while nobody follows anything.
+    """
+
+    def __init__(self, owner: Owner) -> None:
+        self.owner = owner
+        self.followers: dict[str, list[Subscription]] = {}
+        self.companions: set[_Companion] = set()
+        self.holding: anyio.CancelScope | None = None
+
+    def release(self) -> None:
+        """Keep no connection open any more."""
+        scope, self.holding = self.holding, None
+        if scope is not None:
+            scope.cancel()
+
+    def stir(self) -> None:
+        """Let every connection be asked anew."""
+        for companion in self.companions:
+            companion.stirred.set()
+
+    def refuse(self, error: UpstreamError) -> None:
+        """Say that there is no connection to ask on."""
+        for following in list(self.followers.values()):
+            for subscription in list(following):
+                subscription.settle(error)
+
+    def settle(self) -> None:
+        """Say what came of asking: one connection that tells of a resource is enough."""
+        for uri, following in self.followers.items():
+            answers = [each.refusal(uri) for each in self.companions if each.has_asked(uri)]
+            if None in answers or (answers and len(answers) == len(self.companions)):
+                for subscription in list(following):
+                    subscription.settle(None if None in answers else answers[0])
 
 
 class _Companion:

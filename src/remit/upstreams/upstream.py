@@ -15,44 +15,33 @@ calls under way end, and then every connection is closed.
 """
 
 import math
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import (
-    AbstractAsyncContextManager,
-    AbstractContextManager,
-    AsyncExitStack,
-    asynccontextmanager,
-)
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack
 from dataclasses import replace
-from functools import partial
 from typing import Final, Never
 
 import anyio
 import structlog
 
-from remit.errors import (
-    UpstreamError,
-    UpstreamProtocolError,
-    UpstreamUnavailable,
-)
+from remit.errors import UpstreamError, UpstreamProtocolError, UpstreamTimeout, UpstreamUnavailable
 from remit.model.contents import Contents
 from remit.model.conversation import Extras
 from remit.model.principals import Principal
 from remit.model.servers import ServerConfig, ServerState, ServerStatus, ServerTrial, Transport
-from remit.model.tools import ToolId, estimated_tokens
+from remit.model.tools import ToolId
 from remit.upstreams.attempts import Attempts
-from remit.upstreams.clock import clock_skew
-from remit.upstreams.connection import Connection, open_connection
+from remit.upstreams.connection import Connection
 from remit.upstreams.contents import read_contents
-from remit.upstreams.environment import MissingVariable, resolve
-from remit.upstreams.era import Era
+from remit.upstreams.environment import MissingVariable
 from remit.upstreams.listing import read_tools
-from remit.upstreams.memory import memory_of_group
 from remit.upstreams.offer import Offer, build_offer
-from remit.upstreams.session import Session, Setup, Signals, ToolCall
+from remit.upstreams.opener import Opener
+from remit.upstreams.session import Confirm, Session, Signals
 from remit.upstreams.surroundings import Surroundings
-from remit.upstreams.transcript import Transcript, secrets_of
+from remit.upstreams.transcript import Transcript
+from remit.upstreams.trial import try_out
 from remit.upstreams.updates import Subscription
-from remit.upstreams.ways import PLAIN, Way, Ways
+from remit.upstreams.ways import Way, Ways
 
 log = structlog.get_logger(__name__)
 
@@ -68,13 +57,25 @@ PARTING: Final = 30.0
 class Upstream:
     """A server of the declaration, supervised by the task that runs `run`.
 
+    Args:
+        config: Its entry.
+        around: What it shares with the others.
+        on_change: Called when what is on offer has changed.
+        before: What it offered, reached in another way: that stays on offer, and calls wait,
+            until the first attempt has ended.
+
     Attributes:
         settled: Set after the first attempt to connect, however it ended.
         offer: The tools it offers now; None while it is not up.
     """
 
     def __init__(
-        self, config: ServerConfig, around: Surroundings, *, on_change: Callable[[], None]
+        self,
+        config: ServerConfig,
+        around: Surroundings,
+        *,
+        on_change: Callable[[], None],
+        before: Offer | None = None,
     ) -> None:
         self._config = config
         self._around = around
@@ -85,18 +86,16 @@ class Upstream:
         self._connection: Connection | None = None
         self._signals: Signals | None = None
         self._ready_since = math.inf
-        self._era: Era | None = None
-        self._probe_is_fatal = False
-        self._transcript: Transcript | None = None
+        self._opener = Opener(config, around)
         self._relist_note = ""
         self._attempts = Attempts(around.pace)
         self._next_attempt: float | None = None
-        self._opened: list[Signals] = []
         self._ways = Ways(config, self, self._open_way, tasks=around.tasks, pace=around.pace)
         self._life = anyio.CancelScope()
         self._calls = 0
         self._idle = anyio.Event()
         self._is_retired = False
+        self._before = before
         self.settled = anyio.Event()
         self.offer: Offer | None = None
 
@@ -105,10 +104,15 @@ class Upstream:
         """What the declaration calls it."""
         return self._config.name
 
+    @property
+    def shown(self) -> Offer | None:
+        """What callers are shown of it: also while they would have to wait."""
+        return self.offer or self._before
+
     def status(self) -> ServerStatus:
         """Return where the server stands, for people."""
-        transcript = self._transcript or Transcript()
-        offer = self.offer or Offer()
+        opener, transcript = self._opener, self._opener.transcript or Transcript()
+        offer = self.shown or Offer()
         notes = (*offer.notes, *transcript.notes)
         state, reason = self._state, self._reason
         if state is ServerState.READY and (amiss := self._amiss()):
@@ -120,13 +124,13 @@ class Upstream:
             state=state,
             reason=reason,
             tools=len(offer.tools),
-            protocol=self._era.version if self._era is not None else "",
+            protocol=opener.era.version if opener.era is not None else "",
             stderr_tail=transcript.tail,
             notes=tuple(transcript.redacted(note) for note in notes),
             failures=self._attempts.failures,
             retry_in=None if until is None else max(0.0, until - anyio.current_time()),
-            connections=len(self._opened),
-            processes=tuple(s.process for s in self._opened if s.process is not None),
+            connections=len(opener.opened),
+            processes=tuple(s.process for s in opener.opened if s.process is not None),
             in_flight=self._calls,
         )
 
@@ -142,46 +146,11 @@ class Upstream:
 
         A server that is disabled is tried, too; one that may not be started (R30) is not.
         """
-        began = anyio.current_time()
-        trial = await self._trial()
-        trial = replace(trial, ms=(anyio.current_time() - began) * 1000, skew=await self._skew())
-        if self._transcript is None:
-            return trial
-        shown = self._transcript.redacted
+        trial = await try_out(self._config, self._around, self._opener.open, self._read_offer)
+        shown = self._opener.redacted
         return replace(
             trial, reason=shown(trial.reason), notes=tuple(shown(note) for note in trial.notes)
         )
-
-    async def _skew(self) -> float | None:
-        try:
-            url = resolve(self._config, self._around.environ).url
-        except MissingVariable:
-            return None
-        return await clock_skew(url, self._around.trust) if url else None
-
-    async def _trial(self) -> ServerTrial:
-        if not self._config.allow_unclaimed:
-            refusal = self._around.unclaimed(self._config)
-            if refusal is not None:
-                return ServerTrial(reason=refusal)
-        found: list[Offer] = []
-        signals = Signals()
-
-        async def read(session: Session) -> None:
-            found.append(await self._read_offer(session))
-
-        try:
-            async with self._around.slots, self._open(signals, read) as connection:
-                process = signals.process
-                return ServerTrial(
-                    protocol=connection.session.era.version,
-                    tools=tuple(tool.id.name for tool in found[0].tools),
-                    notes=found[0].notes,
-                    tokens=sum(estimated_tokens(tool.wire) for tool in found[0].tools),
-                    memory=None if process is None else memory_of_group(process),
-                )
-        except (MissingVariable, UpstreamError) as error:
-            return ServerTrial(reason=str(error))
 
     async def run(self) -> None:
         """Keep the server connected until retired, or until it is clear that it cannot be."""
@@ -200,6 +169,7 @@ class Upstream:
                 await self._idle.wait()
         self._life.cancel()
         self._ways.close()
+        self._before = None
         self._move(ServerState.STOPPED, NO_LONGER)
         log.info("server retired", server=self._config.name)
 
@@ -207,6 +177,7 @@ class Upstream:
         refusal = self._refusal()
         if refusal is not None:
             self._move(*refusal)
+            self._publish(None)
             return
         while True:
             try:
@@ -235,6 +206,7 @@ class Upstream:
         timeout: float,  # noqa: ASYNC109 - what the port asks for
         method: str = "tools/call",
         extras: Extras | None = None,
+        confirm: Confirm | None = None,
     ) -> bytes:
         """Run a tool, or ask *method* about another item, and return the raw `result`.
 
@@ -245,18 +217,22 @@ class Upstream:
         try:
             if self._is_retired:
                 raise UpstreamUnavailable(NO_LONGER)
-            if self.offer is None:
-                raise self._absent("offers nothing now")
-            call = self.offer.call(tool, method, arguments, meta)
+            offer = self.offer
+            if offer is None:
+                offer, timeout = await self._first_offer(timeout)
+                if confirm is not None:
+                    await confirm()
+            call = offer.call(tool, method, arguments, meta)
             if extras is None:
-                return await self._ways.call(call, principal, timeout)
-            return await self._call(call.along_with(extras), principal, timeout, extras)
+                return await self._ways.call(call, principal, timeout, confirm)
+            call = call.along_with(extras)
+            if extras.conversation is None:
+                return await self._ways.call(call, principal, timeout, confirm)
+            return await self._ways.converse(call, principal, extras.conversation, timeout, confirm)
         except UpstreamError as error:
-            if isinstance(error, UpstreamUnavailable) and self._signals is not None:
-                self._signals.tools_changed()  # is it still there?
-            problem = str(error)
-            if self._transcript is not None:
-                problem = self._transcript.redacted(problem)
+            if isinstance(error, UpstreamUnavailable):
+                self._look_again()  # is it still there?
+            problem = self._opener.redacted(str(error))
             error.args = (f"server {self._config.name!r} {problem}",)
             raise
         finally:
@@ -264,12 +240,25 @@ class Upstream:
             if self._is_retired and not self._calls:
                 self._idle.set()
 
-    async def _call(
-        self, call: ToolCall, principal: Principal, seconds: float, extras: Extras
-    ) -> bytes:
-        if extras.conversation is None:
-            return await self._ways.call(call, principal, seconds)
-        return await self._ways.converse(call, principal, extras.conversation, seconds)
+    async def _first_offer(self, seconds: float) -> tuple[Offer, float]:
+        """Wait for the end of the attempt that was begun since the server is reached anew.
+
+        Returns:
+            What it offers, and how many of the *seconds* are left.
+
+        Raises:
+            UpstreamUnavailable: It has failed, or there is none to wait for.
+            UpstreamTimeout: It took too long.
+        """
+        since = anyio.current_time()
+        with anyio.move_on_after(seconds if self._before is not None else 0):
+            await self.settled.wait()
+        if self.offer is not None:
+            return self.offer, seconds - (anyio.current_time() - since)
+        if self._before is None:
+            raise self._absent("offers nothing now")
+        late = f"was not connected to anew within {seconds:g} seconds, the call was not sent"
+        raise UpstreamTimeout(late, sent=False)
 
     def follow(self, uri: str, principal: Principal, told: Callable[[str], None]) -> Subscription:
         """Begin to follow a resource; *told* is called with the URI of each update.
@@ -330,7 +319,7 @@ class Upstream:
         async with AsyncExitStack() as slot:
             await slot.enter_async_context(self._around.slots)
             try:
-                async with self._open(signals, read) as connection:
+                async with self._opener.open(signals, read) as connection:
                     await slot.aclose()
                     self._ready(connection, signals, offer)
                     try:
@@ -339,9 +328,7 @@ class Upstream:
                     finally:
                         self._connection = self._signals = None  # closing takes a while
             finally:
-                if self._era is None:
-                    # Some servers end when the first thing they hear is not `initialize`.
-                    self._probe_is_fatal = not self._probe_is_fatal and signals.ended is not None
+                self._opener.take_note_of(signals)
         raise UpstreamUnavailable(signals.ended or "was lost")
 
     async def _watch(self, connection: Connection, signals: Signals) -> None:
@@ -389,47 +376,19 @@ class Upstream:
         contents, more = await read_contents(self._config.name, session, before, patience)
         return replace(offer, contents=contents, notes=(*offer.notes, *more))
 
-    @asynccontextmanager
-    async def _open(
-        self,
-        signals: Signals,
-        first: Callable[[Session], Awaitable[None]],
-        way: Way = PLAIN,
-    ) -> AsyncGenerator[Connection]:
-        """Open a connection with the entry's values as they are now."""
-        resolved = resolve(self._config, self._around.environ)
-        if self._transcript is None:
-            self._transcript = Transcript(secrets_of(self._config, resolved))
-        make = self._around.builtins.get(self._config.builtin)
-        is_known = self._era is not None and not self._era.is_modern
-        is_legacy = way.is_legacy or self._probe_is_fatal or is_known
-        setup = Setup(
-            config=self._config,
-            resolved=resolved,
-            transcript=self._transcript,
-            signals=signals,
-            trust=self._around.trust,
-            warden=self._around.warden,
-            is_legacy=is_legacy,
-            abilities=way.abilities,
-            make_builtin=None if make is None else partial(make, resolved.args, resolved.env),
-            owner=way.owner,
-        )
-        self._opened.append(signals)
-        try:
-            async with open_connection(setup, first) as connection:
-                yield connection
-        finally:
-            self._opened.remove(signals)
+    def _look_again(self) -> None:
+        if self._signals is not None:
+            self._signals.tools_changed()
 
     def _open_way(self, way: Way, signals: Signals) -> AbstractAsyncContextManager[Connection]:
-        return self._open(signals, _nothing_first, way)
+        signals.elsewhere = self._look_again  # what it keeps outside the process may have changed
+        return self._opener.open(signals, _nothing_first, way)
 
     def _ready(self, connection: Connection, signals: Signals, offer: Offer) -> None:
         self._connection = connection
         self._signals = signals
-        self._era = connection.session.era
-        self._ways.speaks(self._era)
+        self._opener.era = connection.session.era
+        self._ways.speaks(connection.session.era)
         self._ready_since = anyio.current_time()
         log.info("server ready", server=self._config.name, tools=len(offer.tools))
         self._publish(offer)
@@ -445,8 +404,7 @@ class Upstream:
         if now - since > self._around.pace.steady:
             self._attempts.lasted()
         pause = self._attempts.failed(now)
-        reason = self._transcript.redacted(problem) if self._transcript is not None else problem
-        reason = self._attempts.told(reason)
+        reason = self._attempts.told(self._opener.redacted(problem))
         if self._attempts.is_open:
             state, said = ServerState.QUARANTINED, "server quarantined"
         elif math.isfinite(since):
@@ -460,7 +418,7 @@ class Upstream:
             log.warning(said, server=self._config.name, reason=reason)
         self._move(state, reason)
         if state is not ServerState.DEGRADED:
-            self._era = None
+            self._opener.era = None
             self._publish(None)
         return pause
 
@@ -472,7 +430,7 @@ class Upstream:
         self._moved = anyio.Event()
 
     def _publish(self, offer: Offer | None) -> None:
-        before, self.offer = self.offer, offer
+        before, self.offer, self._before = self.shown, offer, None
         self._log_notes(before or Offer(), offer or Offer())
         if _on_offer(before) != _on_offer(offer):
             self._on_change()
@@ -481,7 +439,7 @@ class Upstream:
         """Log what is new in what was left out of the list, or looked odd about it."""
         for note in after.notes:
             if note not in before.notes:
-                shown = self._transcript.redacted(note) if self._transcript is not None else note
+                shown = self._opener.redacted(note)
                 log.warning("list of tools", server=self._config.name, note=shown)
 
 

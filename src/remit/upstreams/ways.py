@@ -23,7 +23,8 @@ from remit.upstreams.deadline import Deadline, PausableDeadline
 from remit.upstreams.dialogue import Dialogue
 from remit.upstreams.era import Era
 from remit.upstreams.pool import Key, Pool
-from remit.upstreams.session import Session, Signals, ToolCall
+from remit.upstreams.result_types import carried
+from remit.upstreams.session import Confirm, Session, Signals, ToolCall
 from remit.upstreams.surroundings import Pace
 from remit.upstreams.updates import Owner, Subscription, Updates
 
@@ -32,7 +33,8 @@ class Way(msgspec.Struct, frozen=True, kw_only=True):
     """What distinguishes one connection to a server from another; calls with equal ones share it.
 
     Attributes:
-        owner: Tenant and subject where callers do not share connections (R27), else nothing.
+        owner: Tenant, subject and issuer, if it has one, where callers do not share connections
+            (R27), else nothing.
         is_legacy: Whether it begins with a handshake although the server is modern, too.
         abilities: What the handshake says that we can be asked.
     """
@@ -127,11 +129,11 @@ class Ways:
             UpstreamUnavailable: They are closed for good.
         """
         # what is ours differs by who reads it, so that its updates do as well
-        owner = (principal.tenant, principal.subject) if self._is_ours else self._owner(principal)
+        owner = _identity(principal) if self._is_ours else self._owner(principal)
         return self.updates.follow(owner, uri, told)
 
     def _owner(self, principal: Principal) -> Owner:
-        return () if self._is_shared else (principal.tenant, principal.subject)
+        return () if self._is_shared else _identity(principal)
 
     async def _hold(self, owner: Owner) -> None:
         """Keep a connection of *owner* open, until it is lost.
@@ -144,8 +146,16 @@ class Ways:
         else:
             await anyio.sleep_forever()  # the shared one is open anyway
 
-    async def call(self, call: ToolCall, principal: Principal, seconds: float) -> bytes:
+    async def call(
+        self,
+        call: ToolCall,
+        principal: Principal,
+        seconds: float,
+        confirm: Confirm | None = None,
+    ) -> bytes:
         """Run a tool for a caller that wants to hear of nothing but the result.
+
+        A call that had to wait is confirmed just before it is sent: what that raises ends it.
 
         Raises:
             UpstreamError: There is none.
@@ -155,16 +165,28 @@ class Ways:
             call = msgspec.structs.replace(call, principal=principal)
         sent = False
         try:
-            with Deadline(seconds), self._at_once() or await self._turn(way) as session:
+            with (
+                Deadline(seconds),
+                (free := self._at_once(way)) or await self._turn(way) as session,
+            ):
+                if free is None and confirm is not None:
+                    await confirm()
                 sent = True
-                return await session.call(call)
+                return carried(await session.call(call))
         except TimeoutError:
             raise UpstreamTimeout(self._why_late(way, seconds, sent=sent), sent=sent) from None
 
     async def converse(
-        self, call: ToolCall, principal: Principal, conversation: Conversation, seconds: float
+        self,
+        call: ToolCall,
+        principal: Principal,
+        conversation: Conversation,
+        seconds: float,
+        confirm: Confirm | None = None,
     ) -> bytes:
         """Run a tool, and meanwhile bring what the server says to the caller.
+
+        A call that had to wait is confirmed as `call` does it, and before every later round.
 
         Raises:
             UpstreamError: There is no result.
@@ -174,15 +196,18 @@ class Ways:
         try:
             with (
                 PausableDeadline(seconds) as deadline,
-                await self._mirroring_turn(way, principal, conversation) as session,
+                (free := self._at_once(way))
+                or await self._mirroring_turn(way, principal, conversation) as session,
             ):
+                if free is None and confirm is not None:
+                    await confirm()
                 sent = True
                 dialogue = Dialogue(conversation, deadline)
                 whose = principal if self._is_ours else None
                 call = msgspec.structs.replace(call, dialogue=dialogue, principal=whose)
                 if session.era.is_modern and not conversation.is_modern:
-                    return await call_in_rounds(session, call, dialogue)
-                return await session.call(call)
+                    return await call_in_rounds(session, call, dialogue, confirm)
+                return carried(await session.call(call))
         except TimeoutError:
             raise UpstreamTimeout(self._why_late(way, seconds, sent=sent), sent=sent) from None
 
@@ -207,9 +232,11 @@ class Ways:
                 raise
         return await self._turn(self._way_of(principal, conversation))
 
-    def _at_once(self) -> AbstractContextManager[Session] | None:
-        """Take a turn on the connection that callers share, if they do and nobody has to wait."""
-        connection = self._shared.connected() if self._is_shared else None
+    def _at_once(self, way: Way) -> AbstractContextManager[Session] | None:
+        """Take a turn on the connection that the caller uses, if nobody has to wait for it."""
+        if way != PLAIN:
+            return self._pool.at_once(way)
+        connection = self._shared.connected()
         return connection and connection.at_once()
 
     async def _turn(self, way: Way) -> AbstractContextManager[Session]:
@@ -240,3 +267,9 @@ class Ways:
             return f"{late}: {why}, the call was not sent"
         others = connection.in_flight if connection is not None else 0
         return f"{late}: upstream busy with {others} more" if others else late
+
+
+def _identity(principal: Principal) -> Owner:
+    """Return what tells a caller from all others: two issuers may know two people by one name."""
+    who = (principal.tenant, principal.subject)
+    return (*who, principal.issuer) if principal.issuer else who

@@ -1,6 +1,7 @@
 """When an alert is due: the rules alone, with the defaults of S2.48."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
@@ -84,6 +85,7 @@ def of_statements(
     past = Past(
         first=first,
         statements=[*before, *news],
+        answers=[(one.at, one.rows) for one in (*before, *news) if one.rows],
         alerts={one.type: one for one in alerts},
     )
     return list(findings(rules or AlertRules(), past, statements=news, calls=()))
@@ -142,6 +144,14 @@ def test_a_value_that_looks_like_an_injection_is_critical() -> None:
     )
     assert (found.about, found.at) == ("x1", NOON)
     assert found.title == "a value that looks like an SQL injection was sent to query"
+
+
+def test_what_came_by_the_api_says_so() -> None:
+    sent = replace(statement(1, flags=("injection",)), source="api")
+
+    (found,) = of_statements([sent])
+
+    assert found.details == {"tool": "query", "source": "api"}
 
 
 def test_a_sensitive_table_is_a_warning() -> None:

@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
@@ -14,7 +14,7 @@ from sqlalchemy import insert, select
 from remit.data.alerts.desk import AlertDesk
 from remit.data.alerts.rules import HOUR, INJECTION
 from remit.data.alerts.watch import BATCH, LEASE, Watch, Watched
-from remit.model.alert_rules import AlertRules, HoursRule
+from remit.model.alert_rules import AlertRules, HoursRule, NewUserRule, VolumeRule
 from remit.model.alerts import Alert, AlertStatus, AlertType, Places
 from remit.model.crew import CrewEvent
 from remit.storage.alert_tables import alert_places
@@ -166,6 +166,27 @@ async def post(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator
 
 def types(found: list[Alert]) -> list[AlertType]:
     return [alert.type for alert in found]
+
+
+async def test_an_export_in_many_small_answers_is_an_export_too(post: Post) -> None:
+    quiet = replace(
+        post.rules,
+        unusual_query_volume=VolumeRule(enabled=False),
+        new_user_high_volume=NewUserRule(enabled=False),
+    )
+    post.rules, watch = quiet, post.watch()
+    await post.look(watch)
+    statements = quiet.large_data_export.rows_per_hour // 2
+    assert statements > quiet.looks_back + BATCH
+
+    await post.ran(times=statements - 1, rows=2)
+    await post.ran(times=50, rows=0)
+    assert await post.look(watch) == []
+    await post.ran(rows=2)
+
+    (alert,) = await post.look(watch)
+    assert alert.type is AlertType.LARGE_DATA_EXPORT
+    assert alert.details["rows"] == quiet.large_data_export.rows_per_hour
 
 
 async def test_an_injection_raises_an_alert_that_holds_nothing_the_caller_sent(post: Post) -> None:

@@ -1,12 +1,15 @@
 """What SQLite itself holds back from whoever reads."""
 
 import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from functools import partial
 
 import pytest
 from tests.data.engines.shops import Shop, look_sqlite
 
 from remit.data.engines import sqlite as engine
-from remit.data.engines.sqlite_functions import bound_functions
+from remit.data.engines.sqlite_functions import bounded_functions
 from remit.data.engines.sqlite_walls import LARGEST, names_itself
 from remit.errors import DataFailure
 from remit.model.data import DataCode
@@ -179,6 +182,15 @@ async def test_large_texts_are_looked_through_in_the_sum_of_their_lengths(
         f"trim({LARGE}, {LARGE})",
         f"{LARGE} LIKE printf('%.501c', 'a')",
         "json_patch('{}', '{}')",
+        # of each, SQLite 3.40 repeats the character without being stopped
+        "printf('%.*c', 100000000, 'x')",
+        "format('%-5.100000000lc', 'x')",
+        "printf('%s %.*c', 'a', -100000000, 'x')",
+        "printf('%.*c', '100000000', 'x')",
+        "printf('%.*c', 4394967296, 'x')",
+        "printf(" + "'%.1000000c%%%.1000000c' || " * 50 + "'', 'x')",
+        f"printf('%.{'9' * 5000}c', 'x')",
+        f"printf('%.{'0' * 200_000}100000000c', 'x')",
     ],
 )
 async def test_nothing_grows_or_takes_time_without_bounds(sqlite: Shop, sql: str) -> None:
@@ -193,13 +205,37 @@ VALUES = ("NULL", "''", "'a'", "'aXbXa'", "'äöä'", "7", "-1.5", "1e20", "0.1"
 
 @pytest.mark.parametrize("function", ["instr", "trim", "ltrim", "rtrim", "replace"])
 def test_functions_done_anew_give_what_those_of_sqlite_give(function: str) -> None:
-    own, anew = sqlite3.connect(":memory:"), sqlite3.connect(":memory:")
-    bound_functions(anew, LARGEST)
-    for one in VALUES:
-        for other in VALUES:
-            third = ", 'X'" if function == "replace" else ""
-            called = f"{function}({one}, {other}{third})"
+    third = ", 'X'" if function == "replace" else ""
+    calls = [f"{function}({one}, {other}{third})" for one in VALUES for other in VALUES]
+
+    assert_alike(calls)
+
+
+@pytest.mark.parametrize("function", ["printf", "format"])
+def test_a_format_done_anew_gives_what_that_of_sqlite_gives(function: str) -> None:
+    formats = ("NULL", "''", "'%%'", "'%s|%5d|%-8.3f'", "'%c%.3c'", "'%q %Q %w'", "'%z'", "7")
+    calls = [
+        f"{function}({form}, {one}, {other}, 3, 'b')"
+        for form in (*formats, "'%.1s'", "'%!.1s'", "'%,d'", "'%*.*d'", "x'2564'")
+        for one in VALUES
+        for other in VALUES
+    ]
+
+    calls += [
+        f"{function}('%c%.*c', {one}, {count}, 'b')" for one in VALUES[:7] for count in (3, -3)
+    ]
+
+    assert_alike([*calls, f"{function}()", *(f"{function}({form})" for form in formats)])
+
+
+def assert_alike(calls: Sequence[str]) -> None:
+    """Compare what calls give with and without our own functions."""
+    with (
+        closing(sqlite3.connect(":memory:")) as own,
+        closing(sqlite3.connect(":memory:")) as anew,
+        bounded_functions(anew, LARGEST),
+    ):
+        own.text_factory = anew.text_factory = partial(str, encoding="utf-8", errors="replace")
+        for called in calls:
             sql = f"SELECT {called}, typeof({called})"
             assert anew.execute(sql).fetchall() == own.execute(sql).fetchall(), sql
-    own.close()
-    anew.close()

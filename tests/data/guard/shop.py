@@ -21,8 +21,10 @@ from remit.testing.services import Postgres
 SECRET = "TOP-SECRET-77"
 """What stands in the salaries, and in a file beside the database."""
 
-TABLES = (Path(__file__).parent / "shop.sql").read_text().replace("SECRET", SECRET)
+HERE = Path(__file__).parent
+TABLES = (HERE / "shop.sql").read_text().replace("SECRET", SECRET)
 NAMES = ("customers", "orders", "salaries")
+USED = ("orders", "customers", "moods")
 
 
 class Shop:
@@ -68,8 +70,14 @@ class Shop:
 
 
 @contextmanager
-def open_shop(kind: EngineKind, folder: Path, postgres: Postgres) -> Generator[Shop]:
-    """Make a shop and open it for callers who may use all but the salaries."""
+def open_shop(
+    kind: EngineKind, folder: Path, postgres: Postgres, *, own: bool = False
+) -> Generator[Shop]:
+    """Make a shop and open it for callers who may use all but the salaries.
+
+    With *own* the database has functions and more of its own, and may be written.
+    """
+    more = (HERE / f"own_{kind}.sql").read_text() if own else ""
     secret = folder / "secret.csv"
     secret.write_text(f"secret\n{SECRET}\n")
     path = folder / f"shop.{kind}"
@@ -80,29 +88,31 @@ def open_shop(kind: EngineKind, folder: Path, postgres: Postgres) -> Generator[S
             yield Shop(kind, str(path), _open(kind, str(path)), secret)
         case EngineKind.DUCKDB:
             with duckdb.connect(str(path)) as connection:
-                connection.execute(TABLES)
-            yield Shop(kind, str(path), _open(kind, str(path)), secret)
+                connection.execute(TABLES + more)
+            yield Shop(kind, str(path), _open(kind, str(path), str(path) if own else ""), secret)
         case EngineKind.POSTGRESQL:
-            with postgres.database() as url, _reader(url) as reader:
-                yield Shop(kind, url, _open(kind, reader), secret)
+            with postgres.database() as url, _reader(url, more) as reader:
+                yield Shop(kind, url, _open(kind, reader, url if own else ""), secret)
 
 
 @contextmanager
-def _reader(url: str) -> Generator[str]:
-    """Fill a database, and lend the URL of a role that may read orders and customers."""
+def _reader(url: str, more: str) -> Generator[str]:
+    """Fill a database, and lend the URL of a role that may read all but the salaries."""
     role, password = f"reader_{uuid4().hex}", uuid4().hex
     with psycopg.connect(url, autocommit=True) as session:
-        session.execute(TABLES.encode())
+        session.execute((TABLES + more).encode())
         session.execute("CREATE SEQUENCE counter")
         made = "CREATE ROLE {role} LOGIN PASSWORD {password}"
         names = {"role": Identifier(role), "password": Literal(password)}
         session.execute(SQL(made).format(**names))
-        session.execute(SQL("GRANT SELECT ON orders, customers TO {role}").format(**names))
+        grant = "GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role}; "
+        revoke = "REVOKE ALL ON salaries FROM {role}; REVOKE ALL ON counter FROM {role}"
+        session.execute(SQL(grant + revoke).format(**names))
         yield make_conninfo(url, user=role, password=password)
         session.execute(SQL("DROP OWNED BY {role}; DROP ROLE {role}").format(**names))
 
 
-def _open(kind: EngineKind, where: str) -> Engine:
+def _open(kind: EngineKind, where: str, writer: str = "") -> Engine:
     now = datetime(2026, 1, 1, tzinfo=UTC)
     return open_engine(
         Datasource(
@@ -111,9 +121,11 @@ def _open(kind: EngineKind, where: str) -> Engine:
             name="shop",
             engine=kind,
             location=where,
-            tables=("orders", "customers"),
+            tables=USED,
+            is_writable=bool(writer),
             created=now,
             updated=now,
         ),
         reader=where,
+        writer=writer,
     )

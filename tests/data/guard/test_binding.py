@@ -12,8 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.data.guard.shop import NAMES, Shop, open_shop
 
-from remit.data.engines.engine import Prepared
-from remit.data.guard.parameters import bind_values, require_matching
+from remit.data.guard.parameters import bind_values, list_names, require_matching
 from remit.data.guard.statements import parse_statement, require_reading
 from remit.errors import DataFailure
 from remit.model.data import DataCode, EngineKind, Parameter, ParameterType
@@ -31,6 +30,9 @@ AWKWARD = [
     "\u2028\ufeff\u202e\u200b",
     "🙂\U0010ffff",
     "{a,b} [1] (1,2) NULL",
+    "NULL",
+    "null",
+    "2",
     "E'\\x00'",
     "\r\n\t",
     "open",
@@ -61,18 +63,28 @@ class Asked:
         self._portal = portal
 
     def __call__(
-        self, kind: str, value: object, sql: str | Mapping[EngineKind, str]
+        self, kind: str, value: object, sql: str | Mapping[EngineKind, str], **texts: str
     ) -> list[list[object]]:
-        """Return the rows of a query whose parameter `x` is of that kind and has that value."""
+        """Return the rows of a query whose parameter `x` is of that kind and has that value.
+
+        Its other parameters are *texts*.
+        """
         text = sql if isinstance(sql, str) else sql[self.shop.kind]
-        parameters = [Parameter(name="x", type=ParameterType(kind))]
-        statement = parse_statement(text, self.shop.kind, placeholders=True)
+        parameters = [
+            Parameter(
+                name="x",
+                type=ParameterType(kind),
+                required=value is not None,
+                default=[] if value == [] else None,
+            ),
+            *(Parameter(name=name, type=ParameterType.STRING) for name in texts),
+        ]
+        lists = list_names(parameters)
+        statement = parse_statement(text, self.shop.kind, placeholders=True, lists=lists)
         require_matching(parameters, statement.names)
         require_reading(statement, lambda _, table: table in NAMES[:2])
-        values = bind_values(parameters, {"x": value})
-        prepared = Prepared(
-            sql=statement.rendered, values=[values[name] for name in statement.names]
-        )
+        values = bind_values(parameters, {"x": value, **texts})
+        prepared = statement.prepare([values[name] for name in statement.names])
 
         async def ask() -> list[list[object]]:
             rows = await self.shop.engine.read(prepared, limit=100, seconds=20)
@@ -118,6 +130,13 @@ def test_a_nul_is_a_character_or_refused(asked: Asked) -> None:
     else:
         assert asked("string", text, sql) == [[0]]
     assert asked("string", "open", sql) == [[2]]
+
+    listed = "SELECT count(*) FROM orders WHERE status IN ({{x}})"
+    if asked.shop.kind is EngineKind.DUCKDB:
+        assert asked("string[]", [text, "paid"], listed) == [[2]]
+    else:
+        with pytest.raises(DataFailure):
+            asked("string[]", [text], listed)
 
 
 def test_half_a_character_is_no_text(asked: Asked) -> None:
@@ -225,6 +244,52 @@ def test_a_list_of_numbers_is_its_values(asked: Asked, numbers: list[int]) -> No
     }
 
     assert asked("integer[]", numbers, by_kind) == [[sum(n in numbers for n in (1, 2, 3, 4))]]
+
+
+@MANY
+@given(texts=st.lists(STORED | st.sampled_from(STATUSES), max_size=5))
+def test_the_elements_of_a_list_are_what_a_value_may_be_in(asked: Asked, texts: list[str]) -> None:
+    counting = "SELECT count(*) FROM orders WHERE status "
+
+    found = sum(each in texts for each in STATUSES)
+    assert asked("string[]", texts, counting + "IN ({{x}})") == [[found]]
+    assert asked("string[]", texts, counting + "not\n in( {{x}} )") == [[4 - found]]
+
+
+@MANY
+@given(texts=st.lists(STORED, min_size=1, max_size=5), data=st.data())
+def test_an_element_is_the_text_that_it_is(
+    asked: Asked, texts: list[str], data: st.DataObject
+) -> None:
+    text = data.draw(st.sampled_from(texts) | STORED)
+    sql = "SELECT CAST({{y}} AS text) IN ({{x}}), CAST({{y}} AS text) NOT IN ({{x}})"
+    rows = asked("string[]", texts, sql, y=text)
+
+    assert [[bool(each) for each in row] for row in rows] == [[text in texts, text not in texts]]
+
+
+@MANY
+@given(numbers=st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(1, 4), max_size=9))
+def test_so_are_the_elements_of_a_list_of_numbers(asked: Asked, numbers: list[int]) -> None:
+    sql = (
+        "SELECT count(*) FROM orders"
+        " WHERE id IN ({{x}}) AND NOT id NOT IN ({{x}}) OR 1 + 1 IN ({{x}})"
+    )
+
+    expected = 4 if 2 in numbers else sum(n in numbers for n in (1, 3, 4))
+    assert asked("integer[]", numbers, sql) == [[expected]]
+
+
+@pytest.mark.parametrize("kind", ["string[]", "integer[]"])
+def test_nothing_is_in_the_empty_list_and_null_decides_nothing(asked: Asked, kind: str) -> None:
+    column = "status" if kind == "string[]" else "id"
+    counting = f"SELECT count(*) FROM orders WHERE {column} "  # noqa: S608 - one of two names
+
+    assert asked(kind, [], counting + "IN ({{x}})") == [[0]]
+    assert asked(kind, [], counting + "NOT IN ({{x}})") == [[4]]
+    assert asked(kind, None, counting + "IN ({{x}})") == [[0]]
+    assert asked(kind, None, counting + "NOT IN ({{x}})") == [[0]]
+    assert asked(kind, None, counting + "IN ({{x}}) OR {{x}} IS NULL") == [[4]]
 
 
 @MANY

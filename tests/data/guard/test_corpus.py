@@ -117,7 +117,7 @@ async def test_what_never_ends_is_ended(shop: Shop) -> None:
         statement = parse_statement(sql, shop.kind)
         require_reading(statement, allowed)
         with anyio.fail_after(SECONDS * 10), pytest.raises(DataFailure):
-            await shop.engine.read(Prepared(sql=statement.rendered), limit=10, seconds=SECONDS)
+            await shop.engine.read(statement.prepare(), limit=10, seconds=SECONDS)
 
 
 async def test_honest_statements_pass_both_walls_and_give_rows(shop: Shop) -> None:
@@ -126,7 +126,7 @@ async def test_honest_statements_pass_both_walls_and_give_rows(shop: Shop) -> No
         try:
             statement = parse_statement(sql, shop.kind)
             require_reading(statement, allowed)
-            rows = await shop.engine.read(Prepared(sql=statement.rendered), limit=100, seconds=10)
+            rows = await shop.engine.read(statement.prepare(), limit=100, seconds=10)
         except DataFailure as failure:
             failed[sql] = f"{failure.code}: {failure}"
         else:

@@ -388,3 +388,53 @@ def test_letters_beyond_ascii_have_no_case(engine: EngineKind, own: str, named: 
     sql = f"WITH {own} AS (SELECT 1) SELECT * FROM {named}"  # noqa: S608 - ours
 
     assert parse_statement(sql, engine).tables == (("", named),)
+
+
+@pytest.mark.parametrize(
+    ("sql", "run"),
+    [
+        (
+            "SELECT Lower(name), \"upper\"('x')",
+            "SELECT pg_catalog.Lower(name), pg_catalog.\"upper\"('x')",
+        ),
+        ("SELECT pg_catalog.lower('X')", "SELECT pg_catalog.lower('X')"),
+        ("SELECT count(*) -- lower(x)", "SELECT pg_catalog.count(*) -- lower(x)"),
+        ("SELECT extract(year FROM now())", "SELECT extract(year FROM pg_catalog.now())"),
+        ("SELECT substring('x' FROM 1)", "SELECT substring('x' FROM 1)"),
+        ("SELECT {{a}}, lower({{a}})", "SELECT  $1 , pg_catalog.lower( $1 )"),
+        ("CALL lower(upper('x'))", "CALL lower(pg_catalog.upper('x'))"),
+        ("SELECT g.lower FROM t AS g(lower)", "SELECT g.lower FROM t AS g(lower)"),
+    ],
+)
+def test_functions_of_postgresql_are_called_in_its_schema(sql: str, run: str) -> None:
+    statement = parse_statement(sql, POSTGRESQL, placeholders="{{" in sql)
+
+    assert statement.rendered == run
+
+
+def test_a_name_is_a_column_of_what_is_sure_to_be_meant() -> None:
+    def claimed(sql: str) -> list[tuple[str, tuple[tuple[str, str], ...], bool]]:
+        claims = parse_statement(sql, POSTGRESQL).relied.claims
+        return [(each.name, each.tables, each.is_row) for each in claims]
+
+    orders, customers = ("", "orders"), ("public", "customers")
+    assert claimed("SELECT o.a FROM orders o") == [("a", (orders,), False)]
+    assert claimed("SELECT o.a FROM public.customers o") == [("a", (customers,), False)]
+    assert claimed("SELECT x.a FROM (SELECT a FROM orders) x") == []
+    assert claimed("SELECT x.b FROM (SELECT a FROM orders) x") == [("b", (), False)]
+    assert claimed("SELECT x.a FROM (SELECT * FROM orders, public.customers) x") == [
+        ("a", (orders, customers), False)
+    ]
+    assert claimed("WITH o AS (SELECT 1 AS a) SELECT o.a FROM o") == []
+    assert claimed("SELECT (x).a FROM orders") == [("a", (), False)]
+    assert claimed("SELECT orders FROM orders") == [("orders", (orders,), True)]
+    assert claimed("SELECT o FROM (SELECT 1) o, orders") == []
+
+
+def test_a_long_chain_of_ctes_is_no_deep_nesting() -> None:
+    chain = ", ".join(f"a{n} AS (TABLE a{n - 1})" for n in range(1, 400))
+    sql = f"WITH a0 AS (TABLE orders), {chain} SELECT x.id FROM a399 x"  # noqa: S608
+
+    statement = read(sql, POSTGRESQL)
+
+    assert [each.tables for each in statement.relied.claims] == [(("", "orders"),)]

@@ -47,6 +47,72 @@ async def test_a_query_gives_its_rows_and_says_what_was_bound(office: Office) ->
     assert "modified_data" not in result
 
 
+OPTIONAL = {
+    "customer": ("string", "{{x}} IS NULL OR customer = {{x}}", "ann"),
+    "late": ("string", "customer = {{x}} OR {{x}} is  null", "ann"),
+    "given": ("string", "NOT ({{x}} IS NOT NULL) OR customer = {{x}}", "ann"),
+    "whole": ("integer", "{{x}} IS NULL OR id = {{x}}", 1),
+    "list": ("integer[]", "{{x}} IS NULL OR id IN ({{x}})", [1]),
+    "decimal": ("decimal", "{{x}} IS NULL OR total = {{x}}", 10.5),
+    "null alone": ("boolean", "{{x}} IS NULL OR id = 1", True),
+}
+
+
+@EVERY_ENGINE
+@pytest.mark.parametrize("kind", OPTIONAL)
+async def test_what_is_not_given_limits_nothing(office: Office, kind: str) -> None:
+    """S2.32: by the words in which people write it, with an example and without one."""
+    type_name, where, value = OPTIONAL[kind]
+    wanted = {"name": "x", "type": type_name, "required": False}
+    reading = f"SELECT count(*) AS n FROM orders WHERE ({where})"  # noqa: S608 - the test's own
+    writing = f"UPDATE orders SET customer = customer WHERE ({where})"  # noqa: S608 - likewise
+    read = await approved(office, name="n", description="n", sql=reading, parameters=[wanted])
+    shown = [{**wanted, "example": value}]
+    again = await approved(office, name="e", description="e", sql=reading, parameters=shown)
+    write = await approved(office, name="w", description="w", sql=writing, parameters=[wanted])
+
+    for query_id in (read, again):
+        assert (await run(office, query_id))["rows"] == [[3]]
+        assert (await run(office, query_id, x=value))["rows"][0][0] in {1, 2}
+    assert (await run(office, write))["rows_affected"] == 3
+    assert (await run(office, write, x=value))["rows_affected"] in {1, 2}
+
+
+@EVERY_ENGINE
+async def test_a_list_in_the_parentheses_of_in_is_its_elements(office: Office) -> None:
+    ids = [{"name": "ids", "type": "integer[]", "example": [1, 2]}]
+    counting = "SELECT count(*) AS n FROM orders WHERE id IN ({{ids}})"
+    keeping = "DELETE FROM orders WHERE id NOT IN ({{ids}})"
+    count = await approved(office, name="n", description="n", sql=counting, parameters=ids)
+    keep = await approved(office, name="keep", description="k", sql=keeping, parameters=ids)
+
+    assert (await run(office, count, ids=[1, 2]))["rows"] == [[2]]
+    assert (await run(office, keep, ids=list(range(300))))["rows_affected"] == 0
+    assert (await run(office, keep, ids=[3, 1]))["rows_affected"] == 1
+    assert (await run(office, count, ids=[1, 2, 3]))["rows"] == [[2]]
+
+
+@EVERY_ENGINE
+async def test_a_list_that_would_be_taken_for_a_text_is_refused_before_and_when_it_runs(
+    office: Office,
+) -> None:
+    fields = {"name": "n", "description": "n"}
+    sql = "SELECT id FROM orders WHERE customer = {{who}}"
+    parameters = [{"name": "who", "type": "string[]", "example": ["ann"]}]
+    for tool, by in (("create_approved_query", DEA), ("suggest_approved_query", ANN)):
+        with pytest.raises(DataFailure, match=r"write IN \(\{\{who\}\}\)"):
+            await office.call(by, tool, **fields, sql=sql, parameters=parameters)
+
+    right = sql.replace("= {{who}}", "IN ({{who}})")
+    query_id = await approved(office, **fields, sql=right, parameters=parameters)
+    query = await office.stores.queries.find_query("default", query_id)
+    assert query is not None
+    await office.stores.queries.write_queries([replace(query, sql=sql)])  # as it once was taken
+
+    with pytest.raises(DataFailure, match=r"write IN \(\{\{who\}\}\)"):
+        await run(office, query_id, who=["ann"])
+
+
 @EVERY_ENGINE
 async def test_a_query_that_modifies_says_how_many_rows_it_changed(office: Office) -> None:
     query_id = await approved(office, **REPRICE)

@@ -1,13 +1,16 @@
 """What ran, as callers see it (S2.38)."""
 
-from datetime import timedelta
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+import structlog.testing
 from tests.data.queries.office import ANN, BOB, BY_CUSTOMER, DEA, Office
 
 from remit.data.retention import forget_old
 from remit.errors import DataFailure
+from remit.model.data import Execution
 from remit.model.retention import Retention
 
 
@@ -93,3 +96,45 @@ async def test_what_ran_is_kept_as_long_as_the_record_or_ninety_days(office: Off
     assert len(await office.ran()) == 1
     await forget_old(store, {"default": Retention(days=2)}, office.now + timedelta(days=3))
     assert await office.ran() == []
+
+
+async def test_days_that_lead_before_the_calendar_make_nothing_too_old(office: Office) -> None:
+    await office.call(ANN, "query", sql="SELECT 1")
+
+    later = office.now + timedelta(days=10_000)
+    await forget_old(office.stores.executions, {"default": Retention(days=9_999_999)}, later)
+
+    assert len(await office.ran()) == 1
+
+
+class _Faulty:
+    """A store that fails for one tenant as nobody foresaw."""
+
+    def __init__(self) -> None:
+        self.forgot: list[str] = []
+
+    async def add_execution(self, execution: Execution, *, within: float) -> None:
+        raise AssertionError(execution, within)
+
+    async def executions(self, *_: object, **__: object) -> Sequence[Execution]:
+        return ()
+
+    async def forget_executions(self, tenant: str, before: datetime) -> int:
+        if tenant == "odd":
+            raise OverflowError(f"nobody foresaw {before}")
+        self.forgot.append(tenant)
+        return 1
+
+
+async def test_what_nobody_foresaw_of_one_tenant_keeps_no_other_from_its_turn() -> None:
+    store = _Faulty()
+    both = {"odd": Retention(days=1), "default": Retention(days=1)}
+
+    with structlog.testing.capture_logs() as logged:
+        await forget_old(store, both, datetime.now(UTC))
+
+    assert store.forgot == ["default"]
+    assert [(one["event"], one["tenant"]) for one in logged] == [
+        ("old executions cannot be removed", "odd"),
+        ("old executions are removed", "default"),
+    ]

@@ -97,8 +97,8 @@ def test_values_are_kept_as_json_has_them_and_cut() -> None:
 class _Full:
     """A store that can take nothing more."""
 
-    async def add_execution(self, execution: Execution) -> None:
-        raise StorageUnavailable(f"no room for {execution.id}")
+    async def add_execution(self, execution: Execution, *, within: float) -> None:
+        raise StorageUnavailable(f"no room for {execution.id} in {within} seconds")
 
     async def executions(self, *_: object, **__: object) -> Sequence[Execution]:
         return ()

@@ -100,6 +100,8 @@ async def test_one_that_modifies_is_refused_where_nothing_may_be_written(office:
         ({"sql": "DROP TABLE orders", "parameters": []}, DataCode.INVALID_SQL_TYPE),
         ({"output_column_descriptions": {"price": "?"}}, DataCode.VALIDATION_ERROR),
         ({"name": "   "}, DataCode.VALIDATION_ERROR),
+        ({"name": "of one \u202ereddro"}, DataCode.VALIDATION_ERROR),
+        ({"name": "one\nline"}, DataCode.VALIDATION_ERROR),
         ({"datasource": "elsewhere"}, DataCode.NO_DATASOURCE),
     ],
 )
@@ -110,6 +112,34 @@ async def test_what_would_not_work_is_not_suggested(
 
     assert failure.code == code
     assert (await office.call(DEA, "list_query_suggestions"))["count"] == 0
+
+
+@pytest.mark.parametrize("sign", ["\u202e", "\u2066", "\u200f", "\u2028", "\x85", "\r"])
+async def test_what_reviewers_would_see_as_another_statement_is_refused(
+    office: Office, sign: str
+) -> None:
+    sql = f"SELECT id FROM orders /* {sign} */"  # noqa: S608 - a constant
+    query: Any = await office.call(DEA, "create_approved_query", **BY_CUSTOMER)
+    new: dict[str, object] = {**BY_CUSTOMER, "sql": sql}
+    change = {"query_id": query["query_id"], "context": "why", "sql": sql}
+    rename = {"query_id": query["query_id"], "context": "why", "name": f"a {sign} b"}
+
+    for tool, arguments in (
+        ("suggest_approved_query", new),
+        ("suggest_query_update", change),
+        ("suggest_query_update", rename),
+    ):
+        failure = await refused(office, tool, **arguments)
+        assert failure.code == DataCode.VALIDATION_ERROR
+        assert f"U+{ord(sign):04X}" in str(failure)
+    assert (await office.call(DEA, "list_query_suggestions"))["count"] == 0
+
+
+async def test_lines_and_tabs_of_a_statement_and_letters_of_any_script_do(office: Office) -> None:
+    sql = "SELECT id,\r\n\tcustomer -- \u05e9\u05dc\u05d5\u05dd\nFROM orders"
+    draft = {"name": "Umsätze \u0645\u0631", "description": "All of them.", "sql": sql}
+
+    assert (await office.call(ANN, "suggest_approved_query", **draft))["status"] == "pending"
 
 
 async def test_an_update_has_to_change_something(office: Office) -> None:

@@ -1,5 +1,6 @@
 """ADF and Markdown (issue 6): nothing that somebody wrote is lost on the way."""
 
+import re
 from collections.abc import Mapping, Sequence
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 from remit.servers.jira.adf.from_markdown import document
 from remit.servers.jira.adf.nodes import Node, attribute, nodes_in, text_of
 from remit.servers.jira.adf.to_markdown import markdown
+from remit.testing.jira_cloud_rules import check_document
 
 _MARKS = st.lists(
     st.sampled_from(["strong", "em", "strike", "code", "link", "underline"]),
@@ -98,7 +100,11 @@ def _said(node: Mapping[str, object]) -> str:
     """
     text = text_of(node) or attribute(node, "text") or attribute(node, "title")
     text += "".join(map(_said, nodes_in(node)))
-    return "".join(text.replace("\x00", "").replace("|", "").split())
+    return _TASK.sub("", "".join(text.replace("\x00", "").replace("|", "").split()))
+
+
+_TASK = re.compile(r"\[[xX]?\]")
+"""A task where there may be none, such as in a quotation, says so in its text."""
 
 
 def _around(kind: str, *blocks: Node) -> Node:
@@ -219,3 +225,53 @@ def test_alerts_are_panels_and_boxes_are_tasks() -> None:
 
     assert [block["type"] for block in nodes_in(made)] == ["panel", "taskList"]
     assert markdown(made) == source
+
+
+_PIECES = st.sampled_from(
+    [
+        "# head", "- [ ] todo", "- [x] done", "- item", "1. first", "---", "```", "| a | b |",
+        "|---|---|", "> quoted", "text", "[WIP]: pending", "[1]: http://x.test/b", "see [1]",
+        "[^1]: note", "![alt](http://x.test/i.png)", "**bold**", "[!NOTE]", "",
+    ]
+)  # fmt: skip
+_FRAMES = st.sampled_from(["", "> ", "> > ", "  ", "> - ", "- > ", "    "])
+_LINES = st.lists(st.builds("{}{}".format, _FRAMES, _PIECES), max_size=8).map("\n".join)
+
+
+@given(_LINES)
+@example("> - [ ] ship it\n> - [x] test it")
+@example("> > - [ ] t")
+@example("- a\n  - [ ] b")
+def test_jira_takes_every_document_that_markdown_makes(written: str) -> None:
+    check_document(document(written))
+
+
+def test_tasks_in_a_quotation_keep_their_text() -> None:
+    quoted = document("> - [ ] ship it\n> - [x] test it")
+
+    assert markdown(quoted) == "> - \\[ ] ship it\n> - \\[x] test it"
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "[WIP]: pending",
+        "Footnote[^1]\n\n[^1]: text",
+        "see [a][1]\n\n[1]: http://x.test/a\n[2]: http://x.test/b",
+        "[a][1]\n\n[1]: http://x.test/a\n[1]: http://x.test/b",
+    ],
+)
+def test_a_line_that_defines_no_link_that_is_there_stays_as_text(written: str) -> None:
+    shown = _words(document(written))
+
+    assert [word for word in written.split() if word not in shown] == []
+
+
+def test_a_link_may_be_defined_elsewhere() -> None:
+    found = document("see [a][1]\n\n[1]: http://x.test/a")
+
+    assert markdown(found) == "see [a](http://x.test/a)"
+
+
+def _words(node: Mapping[str, object]) -> str:
+    return " ".join([text_of(node), *map(_words, nodes_in(node))])

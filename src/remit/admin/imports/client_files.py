@@ -5,12 +5,14 @@ holds it, and in what a bare `url` or `timeout` means.
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Literal, cast
 
 from remit.admin.imports.entry_keys import SLOTS, fold
 from remit.admin.imports.nested import items_of, list_at, mapping_at, text_at
 from remit.admin.imports.notes import Notebook, RawServer
 from remit.admin.imports.shape import Shape
+from remit.admin.imports.switched_off import switched_off
 from remit.admin.yaml_source import child_path
 
 _REACHING = frozenset({"command", "url", "http_url", "sse_url"})
@@ -103,7 +105,10 @@ def _is_opencode(data: Mapping[str, object]) -> bool:
 
 
 def _read_opencode(data: Mapping[str, object], notebook: Notebook) -> Iterator[RawServer]:
-    yield from _servers(data["mcp"], "mcp", notebook, milliseconds=True)
+    servers = list(_servers(data["mcp"], "mcp", notebook, milliseconds=True))
+    names = [server.name for server in servers]
+    off = switched_off(mapping_at(data, "tools"), names, notebook)
+    yield from (replace(server, hidden=off[server.name]) for server in servers)
 
 
 def _is_entry(entry: Mapping[str, object]) -> bool:
@@ -137,7 +142,7 @@ CLIENT_SHAPES: tuple[Shape, ...] = (
         name="map of servers under 'mcp'",
         recognises=_is_opencode,
         read=_read_opencode,
-        sections=frozenset({"mcp"}),
+        sections=frozenset({"mcp", "tools"}),
     ),
     _has_servers("extensions"),
     Shape(name="one server", recognises=_is_entry, read=_read_single, sections=None),

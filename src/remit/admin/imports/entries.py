@@ -41,7 +41,7 @@ class Draft:
         path: Where it stands there.
         entry: In remit's own keys.
         only: The only tools of it that were open; None where nothing was said.
-        hidden: Tools of it that were switched off.
+        hidden: Tools of it, and patterns over them, that were switched off.
         inputs: As in `RawServer`.
     """
 
@@ -75,7 +75,7 @@ class _Entry:
             path=self._raw.path,
             entry={key: value for key, value in entry.items() if value not in ("", [], {}, None)},
             only=self._names("only"),
-            hidden=self._names("hidden") or (),
+            hidden=tuple(dict.fromkeys((*(self._names("hidden") or ()), *self._raw.hidden))),
             inputs=self._raw.inputs,
         )
         return self._behind_bridge(draft)

@@ -43,7 +43,7 @@ class ImportedServer:
         entry: In remit's keys, ready to be written.
         config: The same as the declaration reads it.
         only: The only tools of it that were open; None where nothing was said.
-        hidden: Tools of it that were switched off for everybody.
+        hidden: Tools of it, and patterns over them, that were switched off for everybody.
     """
 
     name: str
@@ -102,7 +102,7 @@ def gather(files: Sequence[Path]) -> Imported:
 
 def _drafts(source: Source, notebook: Notebook) -> list[Draft]:
     for problem in source.problems:
-        notebook.notes.append(_duplicate(problem))
+        notebook.notes.append(_duplicate(problem, "last" if source.last_counts else "first"))
     _refuse_own(source)
     shape = next((shape for shape in SHAPES if shape.recognises(source.data)), None)
     if shape is None:
@@ -135,10 +135,10 @@ def _refuse_own(source: Source) -> None:
     raise DeclarationError([problem])
 
 
-def _duplicate(problem: Problem) -> Note:
+def _duplicate(problem: Problem, which: str) -> Note:
     return Note(
         code="duplicate-key",
-        message=f"{problem.message}: the first counts here",
+        message=f"{problem.message}: the {which} counts here",
         file=problem.file,
         line=problem.line,
         remedy=problem.remedy,

@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Collection
 
-from remit.admin.server_rules import name_problem
+from remit.model.servers import name_problem
 
 LONGEST_NAME = 64
 

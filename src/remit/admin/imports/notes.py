@@ -81,6 +81,7 @@ class RawServer:
         milliseconds: Whether a bare `timeout` in this file is in milliseconds; None where the
             number has to tell.
         inputs: What the file asks its user for: id to its default, empty where there is none.
+        hidden: Tools of it, and patterns over them, that are switched off outside of its entry.
     """
 
     name: str
@@ -89,6 +90,7 @@ class RawServer:
     url_is: Literal["http", "sse"] | None = None
     milliseconds: bool | None = None
     inputs: Mapping[str, str] = field(repr=False, default_factory=dict[str, str])
+    hidden: tuple[str, ...] = ()
 
 
 class Notebook:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from remit.admin.imports.gather import ImportedServer
+from remit.admin.imports.switched_off import is_off
 from remit.model.tools import Hints
 
 Offers = Mapping[str, Mapping[str, Hints]]
@@ -47,7 +48,7 @@ def propose(servers: Sequence[ImportedServer], offers: Offers) -> Proposal:
             server.name: open_tools
             for server in servers
             if server.only is not None
-            and (open_tools := tuple(tool for tool in server.only if tool not in server.hidden))
+            and (open_tools := tuple(tool for tool in server.only if _is_open(server, tool)))
         },
         admin_patterns=tuple(f"{server.name}/*" for server in servers if server.only is None),
         denied=tuple((server.name, tool) for server in servers for tool in server.hidden),
@@ -78,4 +79,5 @@ def _tools(
 
 
 def _is_open(server: ImportedServer, tool: str) -> bool:
-    return tool not in server.hidden and (server.only is None or tool in server.only)
+    is_named = server.only is None or tool in server.only
+    return is_named and not is_off(server.name, tool, server.hidden)

@@ -49,7 +49,7 @@ def _blank_comment(match: re.Match[str]) -> str:
 def _read_json(text: str, file: str) -> Source:
     plain = _JSON_TOKEN.sub(_blank_comment, text)
     try:
-        return read_text(plain, file=file, items=ITEMS)
+        return read_text(plain, file=file, items=ITEMS, last_counts=True)
     except DeclarationError as error:
         if all(problem.code != "not-yaml" for problem in error.problems):
             raise

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
+from itertools import accumulate
 from typing import Final, TypeVar
 
 from remit.model.alert_rules import (
@@ -29,6 +30,9 @@ INJECTION: Final = "injection"
 
 SENSITIVE: Final = "sensitive"
 """Flag of an execution that used a table declared to be sensitive."""
+
+API: Final = "api"
+"""Source of a statement that came by `/api/projects` or the console."""
 
 Happened = TypeVar("Happened", Statement, EndedCall)
 
@@ -71,11 +75,19 @@ class _History:
         self._failed = sorted(past.failed, key=lambda each: each.at)
         self._times = [each.at for each in self._statements]
         self._failed_times = [each.at for each in self._failed]
+        answers = sorted(past.answers)
+        self._answered = [at for at, _ in answers]
+        self._rows = [0, *accumulate(rows for _, rows in answers)]
 
     def statements(self, after: datetime, until: datetime) -> Sequence[Statement]:
         """Return what was run after one moment, up to another."""
         times = self._times
         return self._statements[bisect_right(times, after) : bisect_right(times, until)]
+
+    def rows(self, after: datetime, until: datetime) -> int:
+        """Return how many rows answers had after one moment, up to another."""
+        times, sums = self._answered, self._rows
+        return sums[bisect_right(times, until)] - sums[bisect_right(times, after)]
 
     def failed(self, after: datetime, until: datetime) -> Sequence[EndedCall]:
         """Return calls that failed after one moment, up to another."""
@@ -160,14 +172,19 @@ def _injection(now: Statement, history: _History, after: datetime) -> _Sign | No
     if INJECTION not in now.flags:
         return None
     title = f"a value that looks like an SQL injection was sent to {now.tool}"
-    return _Sign(title=title, details={"tool": now.tool})
+    return _Sign(title=title, details=_means(now))
 
 
 def _sensitive(now: Statement, history: _History, after: datetime) -> _Sign | None:  # noqa: ARG001 - a look
     if SENSITIVE not in now.flags:
         return None
     title = f"a table that is declared to be sensitive was used by {now.tool}"
-    return _Sign(title=title, details={"tool": now.tool})
+    return _Sign(title=title, details=_means(now))
+
+
+def _means(now: Statement) -> Mapping[str, object]:
+    """Return by which tool a statement was run; the record has a call of it only if by MCP."""
+    return {"tool": now.tool} | ({"source": API} if now.source == API else {})
 
 
 def _export(rule: ExportRule, now: Statement, history: _History, after: datetime) -> _Sign | None:
@@ -176,7 +193,7 @@ def _export(rule: ExportRule, now: Statement, history: _History, after: datetime
         return _Sign(title=title, details={"rows": now.rows, "threshold": rule.rows})
     if not now.rows:
         return None
-    rows = sum(each.rows for each in history.statements(max(after, now.at - HOUR), now.at))
+    rows = history.rows(max(after, now.at - HOUR), now.at)
     if rows < rule.rows_per_hour:
         return None
     title = f"{rows} rows were read within an hour"

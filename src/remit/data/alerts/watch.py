@@ -236,6 +236,7 @@ def _look_back(
         first_since=began - timedelta(hours=hours),
         failed_since=min(failed) - timedelta(minutes=minutes) if failed else None,
         most=rules.looks_back + BATCH,
+        most_answers=rules.looks_back_at_answers + BATCH,
     )
 
 

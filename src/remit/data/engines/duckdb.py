@@ -31,6 +31,7 @@ from remit.data.engines.duckdb_files import (
     read_tables,
     signature_of,
 )
+from remit.data.engines.duckdb_own import Own, look_for_builtin_first, prepare_change, read_own
 from remit.data.engines.duckdb_schema import read_schema
 from remit.data.engines.duckdb_walls import (
     CHANGING,
@@ -122,6 +123,7 @@ class _DuckDb:
                 run.use(connection)
                 kind = require_kind(connection, prepared.sql, CHANGING)
                 self._use_schema(connection)
+                prepare_change(connection, prepared, kind, self._usual)
                 connection.execute("BEGIN TRANSACTION")
                 rows = run.answer(connection, prepared, limit, is_reading=kind in READING)
                 connection.execute("COMMIT")
@@ -132,7 +134,7 @@ class _DuckDb:
             return await self._run(work, seconds)
 
     async def explain(self, prepared: Prepared, *, seconds: float) -> Sequence[str]:
-        asked = Prepared(sql=f"EXPLAIN {prepared.sql}", values=prepared.values)
+        asked = replace(prepared, sql=f"EXPLAIN {prepared.sql}")
 
         def work(run: _Run) -> Rows | None:
             with self._cursor(run) as cursor:
@@ -200,12 +202,14 @@ class _DuckDb:
     @contextmanager
     def _cursor(self, run: "_Run", sql: str = "") -> Generator[DuckDBPyConnection]:
         """Give a cursor of the database, if a statement may be run on it."""
-        root, tables = run.open(self._open.database)
+        root, tables, own = run.open(self._open.database)
         with closing(root.cursor()) as cursor:
             run.use(cursor)
             if sql:
-                require_reading(cursor, sql, self._allowed, usual=self._usual, tables=tables)
-            self._use_schema(cursor)
+                look_for_builtin_first(cursor, self._usual)
+                require_reading(
+                    cursor, sql, self._allowed, usual=self._usual, tables=tables, own=own
+                )
             yield cursor
 
     def _use_schema(self, cursor: DuckDBPyConnection) -> None:
@@ -223,12 +227,13 @@ class _Open:
         self._lock = threading.Lock()
         self._root: DuckDBPyConnection | None = None
         self._tables: frozenset[tuple[str, str]] = frozenset()
+        self._own = Own()
         self._signature: Signature = ()
         self._users = 0
         self._timer: TimerHandle | None = None
 
-    def database(self) -> tuple[DuckDBPyConnection, frozenset[tuple[str, str]]]:
-        """Return the database, opened if need be, with the names of its tables.
+    def database(self) -> tuple[DuckDBPyConnection, frozenset[tuple[str, str]], Own]:
+        """Return the database, opened if need be, with the names of its tables, and its macros.
 
         A folder is opened anew when a file in it has changed; cursors keep the old one.
         """
@@ -242,7 +247,8 @@ class _Open:
             elif self._root is None:
                 self._root = open_file(self._path, read_only=True)
                 self._tables = read_tables(self._root)
-            return self._root, self._tables
+                self._own = read_own(self._root)
+            return self._root, self._tables, self._own
 
     def keep(self) -> None:
         """Have it stay open while it is used."""

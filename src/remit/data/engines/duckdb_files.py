@@ -4,7 +4,6 @@ Whatever is opened can reach no file but its own, load nothing, and change none 
 """
 
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import Final
 
@@ -12,6 +11,7 @@ import duckdb
 import structlog
 from duckdb import DuckDBPyConnection
 
+from remit.data.engines.duckdb_own import plain_cursor
 from remit.data.engines.engine import Allowed
 from remit.data.engines.failures import unreachable
 
@@ -88,10 +88,10 @@ def open_folder(files: Sequence[Path]) -> DuckDBPyConnection:
 
 def read_tables(connection: DuckDBPyConnection) -> frozenset[tuple[str, str]]:
     """Return `(schema, name)` of everything that can be read in a database, lower case."""
-    with closing(connection.cursor()) as cursor:
+    with plain_cursor(connection) as cursor:
         rows = cursor.execute(
             "SELECT lower(schema_name), lower(table_name) FROM duckdb_tables() "
-            "WHERE database_name = current_database() "
+            "WHERE database_name NOT IN ('system', 'temp') "
             "UNION SELECT lower(schema_name), lower(view_name) FROM duckdb_views()"
         ).fetchall()
     return frozenset((schema, name) for schema, name in rows)

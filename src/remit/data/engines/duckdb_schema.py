@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from duckdb import DuckDBPyConnection
 
+from remit.data.engines.duckdb_own import plain_cursor
 from remit.data.engines.engine import Allowed
 from remit.model.ontology import ForeignKey, SchemaColumn, SchemaTable
 
@@ -13,11 +14,16 @@ Key = tuple[str, str]
 
 def read_schema(connection: DuckDBPyConnection, allowed: Allowed) -> Sequence[SchemaTable]:
     """Return the tables and views that may be used, by schema and name; three queries in all."""
+    with plain_cursor(connection) as cursor:
+        return _read_schema(cursor, allowed)
+
+
+def _read_schema(connection: DuckDBPyConnection, allowed: Allowed) -> Sequence[SchemaTable]:
     rows = connection.execute(
         "SELECT schema_name, table_name, false, estimated_size FROM duckdb_tables() "
-        "WHERE NOT internal AND database_name = current_database() UNION ALL "
+        "WHERE NOT internal AND database_name NOT IN ('system', 'temp') UNION ALL "
         "SELECT schema_name, view_name, true, NULL FROM duckdb_views() "
-        "WHERE NOT internal AND database_name = current_database() ORDER BY 1, 2"
+        "WHERE NOT internal AND database_name NOT IN ('system', 'temp') ORDER BY 1, 2"
     ).fetchall()
     primary, foreign = _keys(connection)
     columns = _columns(connection, primary)
@@ -41,7 +47,7 @@ def _columns(
     columns: dict[Key, list[SchemaColumn]] = defaultdict(list)
     rows = connection.execute(
         "SELECT schema_name, table_name, column_name, data_type, is_nullable, column_default "
-        "FROM duckdb_columns() WHERE NOT internal AND database_name = current_database() "
+        "FROM duckdb_columns() WHERE NOT internal AND database_name NOT IN ('system', 'temp') "
         "ORDER BY schema_name, table_name, column_index"
     ).fetchall()
     for schema, table, name, kind, nullable, default in rows:
@@ -67,7 +73,7 @@ def _keys(
     rows = connection.execute(
         "SELECT schema_name, table_name, constraint_type, constraint_column_names, "
         "referenced_table, referenced_column_names FROM duckdb_constraints() "
-        "WHERE database_name = current_database() "
+        "WHERE database_name NOT IN ('system', 'temp') "
         "AND constraint_type IN ('PRIMARY KEY', 'FOREIGN KEY') ORDER BY ALL"
     ).fetchall()
     for schema, table, kind, names, to_table, to_names in rows:

@@ -13,6 +13,7 @@ from typing import Final, TypeAlias, cast
 
 from duckdb import DuckDBPyConnection, Error, StatementType
 
+from remit.data.engines.duckdb_own import Own, require_no_macro
 from remit.data.engines.engine import Allowed
 from remit.data.engines.failures import not_reading, said
 from remit.model.data import DataCode
@@ -121,6 +122,7 @@ def require_reading(
     *,
     usual: str,
     tables: frozenset[tuple[str, str]],
+    own: Own,
 ) -> None:
     """Let only a statement pass that reads from what is allowed.
 
@@ -130,19 +132,21 @@ def require_reading(
         allowed: Which tables may be used.
         usual: The schema of names without one.
         tables: `(schema, name)` of everything that can be read in the database, lower case.
+        own: Its macros.
 
     Raises:
         DataFailure: It does something else, or names what is not allowed.
     """
     require_kind(connection, sql, READING)
     nodes = list(_nodes(_tree(connection, sql)))
-    own = {name for node in nodes for name in _ctes(node)}
+    ctes = {name for node in nodes for name in _ctes(node)}
     # a series in the place of a table comes row by row, whatever its size
     series = {id(node.get("function")) for node in nodes if node.get("type") == "TABLE_FUNCTION"}
     for node in nodes:
+        require_no_macro(node, own)
         match node.get("type"):
             case "BASE_TABLE":
-                _check_table(node, allowed, usual=usual, tables=tables, own=own)
+                _check_table(node, allowed, usual=usual, tables=tables, ctes=ctes)
             case "TABLE_FUNCTION":
                 _check_table_function(node)
             case "SHOW_REF":
@@ -189,11 +193,11 @@ def _check_table(
     *,
     usual: str,
     tables: frozenset[tuple[str, str]],
-    own: set[str],
+    ctes: set[str],
 ) -> None:
     schema, name = _text(node, "schema_name").lower(), _text(node, "table_name").lower()
     exists = (schema or usual, name) in tables
-    if not schema and name in own and not any(each == name for _, each in tables):
+    if not schema and name in ctes and not any(each == name for _, each in tables):
         return  # it is one of its own, and can be nothing else
     if _text(node, "catalog_name") or not exists or not allowed(schema, name):
         # in the same words whether it is there or not

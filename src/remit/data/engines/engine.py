@@ -17,6 +17,43 @@ Allowed = Callable[[str, str], bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """A name that has to be a column, since the engine would take it for something else (`Relied`).
+
+    Attributes:
+        tables: `(schema, table)` of those of which one has to have it, the schema as in a
+            statement; without any, nothing else may have that name.
+        is_row: Whether it would be a whole row of a table, else it would be a function.
+    """
+
+    name: str
+    tables: tuple[tuple[str, str], ...] = ()
+    is_row: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relied:
+    """What has to be so in a database for a statement to be what the guard took it for.
+
+    A database can have functions, operators and casts of its own that run in the place of the
+    engine's. Each engine looks at what it cannot refuse otherwise.
+
+    Attributes:
+        functions: Names that are called, or may be, without saying whose they are.
+        tables: `(schema, table)` of every table that is named, as in the statement.
+        claims: Names that have to be columns.
+        operators: Signs of operators, as they stand together, and those that words mean.
+        has_casts: Whether it makes values into another type, by saying so or by assigning them.
+    """
+
+    functions: tuple[str, ...] = ()
+    tables: tuple[tuple[str, str], ...] = ()
+    claims: tuple[Claim, ...] = ()
+    operators: tuple[str, ...] = ()
+    has_casts: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
     """A statement that is ready to be run.
 
@@ -24,10 +61,12 @@ class Prepared:
         sql: In the engine's own dialect, with the engine's own numbered placeholders (`$1` on
             PostgreSQL and DuckDB, `?1` on SQLite).
         values: What is bound to them, in their order.
+        relied: What has to be so in the database, of a statement that a caller wrote.
     """
 
     sql: str
     values: Sequence[Bound] = ()
+    relied: Relied | None = None
 
 
 class Engine(Protocol):

@@ -20,9 +20,15 @@ from remit.data.engines.engine import Allowed, Engine, Prepared
 from remit.data.engines.failures import not_writable, unreachable
 from remit.data.engines.places import Places
 from remit.data.engines.postgresql_errors import failure_of
+from remit.data.engines.postgresql_own import require_builtin
 from remit.data.engines.postgresql_schema import read_schema, read_warnings
 from remit.data.engines.postgresql_sessions import Connection, Sessions
-from remit.data.engines.postgresql_values import is_short, row_loader, type_name
+from remit.data.engines.postgresql_values import (
+    TEXTS,
+    is_short,
+    row_loader,
+    type_name,
+)
 from remit.data.engines.stopping import out_of_time, run_stoppable
 from remit.data.engines.values import LARGEST_ROW, MOST_BYTES, MOST_CELL, Answer
 from remit.errors import DataFailure
@@ -75,21 +81,29 @@ class _PostgreSql:
         self._writers = Sessions(write_url, schemas, read_only=False) if write_url else None
 
     async def read(self, prepared: Prepared, *, limit: int, seconds: float) -> Rows:
-        return await self._reading(lambda connection: _read(connection, prepared, limit), seconds)
+        async def work(connection: Connection) -> Rows:
+            await self._require_builtin(connection, prepared)
+            return await _read(connection, prepared, limit)
+
+        return await self._reading(work, seconds)
 
     async def write(self, prepared: Prepared, *, limit: int, seconds: float) -> Rows:
         if self._writers is None:
             raise not_writable()
+
+        async def work(connection: Connection) -> Rows:
+            await self._require_builtin(connection, prepared)
+            return await _write(connection, prepared, limit)
+
         async with (
             self._places.one(),
             self._writers.transaction(seconds, read_only=False) as connection,
         ):
-            return await self._run(
-                self._writers, connection, lambda: _write(connection, prepared, limit), seconds
-            )
+            return await self._run(self._writers, connection, lambda: work(connection), seconds)
 
     async def explain(self, prepared: Prepared, *, seconds: float) -> Sequence[str]:
         async def work(connection: Connection) -> Sequence[str]:
+            await self._require_builtin(connection, prepared)
             # With its parentheses the word ANALYZE cannot follow, which would have it run.
             cursor = await _execute(connection, f"EXPLAIN (ANALYZE FALSE) {prepared.sql}", prepared)
             return [str(line) for (line,) in await cursor.fetchall()]
@@ -104,6 +118,7 @@ class _PostgreSql:
 
     async def describe(self, prepared: Prepared, *, seconds: float) -> Sequence[Column]:
         async def work(connection: Connection) -> Sequence[Column]:
+            await self._require_builtin(connection, prepared)
             return _columns(await _shape(connection, prepared), connection)
 
         return await self._reading(work, seconds)
@@ -126,6 +141,10 @@ class _PostgreSql:
         await self._readers.aclose()
         if self._writers is not None:
             await self._writers.aclose()
+
+    async def _require_builtin(self, connection: Connection, prepared: Prepared) -> None:
+        if prepared.relied is not None:
+            await require_builtin(connection, prepared.relied, self._schemas[0])
 
     async def _reading(
         self,
@@ -263,6 +282,18 @@ def _bounds(oids: Sequence[int]) -> tuple[int, int]:
     return most, max(1, min(MOST_AT_ONCE, LARGEST_ROW // (long * most)))
 
 
+def _text(name: str, oid: int, most: int) -> str:
+    """Return an expression for the first characters of a value, as PostgreSQL writes it.
+
+    By what writes it and by no cast, which the database could have of its own: but for the types
+    of texts, whose casts are PostgreSQL's.
+    """
+    if oid in TEXTS:
+        return f"pg_catalog.left({name}::text, {most})"
+    written = f"pg_catalog.left(pg_catalog.concat({name}), {most})"
+    return f"CASE WHEN pg_catalog.num_nulls({name}) = 0 THEN {written} END"
+
+
 def _bounded(statement: str, oids: Sequence[int], limit: int, most: int) -> str:
     """Return a statement of no more rows than are wanted, and values cut where they can be long.
 
@@ -273,7 +304,7 @@ def _bounded(statement: str, oids: Sequence[int], limit: int, most: int) -> str:
         return statement
     names = [f"c{number}" for number in range(len(oids))]
     picked = ", ".join(
-        name if is_short(oid) else f"left({name}::text, {most + 1})"
+        name if is_short(oid) else _text(name, oid, most + 1)
         for name, oid in zip(names, oids, strict=True)
     )
     source = f"({statement}\n) AS r ({', '.join(names)})"

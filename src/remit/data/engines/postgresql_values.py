@@ -5,7 +5,9 @@ years before Christ, and lose digits of numbers that `values.py` keeps.
 """
 
 import json
+import math
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 from typing import Final
 
 from psycopg import AsyncConnection, postgres
@@ -26,6 +28,8 @@ bool int2 int4 int8 oid float4 float8 date time timetz timestamp timestamptz int
 inet cidr macaddr
 """
 
+TEXTS: Final = frozenset(postgres.types[name].oid for name in ("text", "varchar", "bpchar"))
+
 SHORT: Final = frozenset(_SHORT.split())
 """Types whose values are never long."""
 
@@ -44,7 +48,7 @@ class AsTimestamp(Loader):
     def load(self, data: Buffer) -> object:
         """Return the text."""
         text = bytes(data).decode().replace(" ", "T", 1)
-        return f"{text}:00" if text.endswith("+00") else text  # sessions are in UTC
+        return text.replace("+00", "+00:00")  # sessions are in UTC, and ` BC` may follow
 
 
 class AsOctets(Loader):
@@ -60,14 +64,21 @@ class AsOctets(Loader):
 
 
 class AsJson(Loader):
-    """Takes JSON, its numbers as they are; what was cut is text."""
+    """Takes JSON, its numbers as they are, or as text with every digit; what was cut is text."""
 
     def load(self, data: Buffer) -> object:
         """Return the value."""
         try:
-            return json.loads(bytes(data))
+            return json.loads(bytes(data), parse_float=_number)
         except (ValueError, RecursionError):
             return bytes(data).decode()
+
+
+def _number(digits: str) -> float | str:
+    """Return a number, or its digits where it would be another one."""
+    number = float(digits)
+    is_same = math.isfinite(number) and Decimal(repr(number)) == Decimal(digits)
+    return number if is_same else digits
 
 
 def take_as_text(connection: AsyncConnection[tuple[object, ...]]) -> None:

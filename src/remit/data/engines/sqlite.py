@@ -26,7 +26,7 @@ from remit.data.engines.engine import Allowed, Engine, Prepared
 from remit.data.engines.failures import not_reading, not_writable, said, unreachable
 from remit.data.engines.places import Places
 from remit.data.engines.sqlite_errors import failure_of
-from remit.data.engines.sqlite_functions import bound_functions
+from remit.data.engines.sqlite_functions import bounded_functions
 from remit.data.engines.sqlite_schema import Names, read_names, read_schema, read_types
 from remit.data.engines.sqlite_walls import LARGEST, LIMITS, MOST_COLUMNS, Wall
 from remit.data.engines.stopping import out_of_time, run_in_thread
@@ -157,11 +157,11 @@ class _Sqlite:
                     sqlite3.connect(where, uri=True, isolation_level=None, timeout=LOCKED)
                 ) as connection,
                 run.on(connection),
+                bounded_functions(connection, LARGEST),
             ):
                 connection.text_factory = _text
                 for limit, value in LIMITS.items():
                     connection.setlimit(limit, value)
-                bound_functions(connection, LARGEST)
                 connection.set_progress_handler(run.is_over, STEPS)
                 if mode == "rw":
                     connection.execute("PRAGMA foreign_keys = ON")
@@ -338,9 +338,19 @@ def _bound(value: Bound) -> object:
         case UUID():
             return str(value)
         case list() | tuple():
-            return msgspec.json.encode(value).decode()
+            return _listed(value)
         case _:
             return value
+
+
+def _listed(values: Sequence[str | int]) -> str:
+    """Return a list as JSON, in which SQLite would end a text at its first NUL."""
+    if any(isinstance(each, str) and "\0" in each for each in values):
+        raise DataFailure(
+            DataCode.INVALID_INPUT,
+            "a text of a list holds U+0000, at which SQLite would end it; leave that out",
+        )
+    return msgspec.json.encode(values).decode()
 
 
 def _text(octets: bytes) -> str:

@@ -11,7 +11,7 @@ r"""What the values of a database look like in JSON: one rule for every engine.
 | intervals | text, ISO 8601: `"P1DT2H"` |
 | UUIDs, addresses, ranges, enumerations | text, as the engine writes it |
 | bytes | text, `\x` and hexadecimal digits |
-| JSON, arrays, structs, maps | as they are |
+| JSON, arrays, structs, maps | as they are; a number in JSON that a float cannot hold as text |
 
 What is longer than `MOST_CELL` characters is cut, and says so at its end. An answer ends before
 `MOST_BYTES`, and is `truncated` then; a first row that is larger by itself is refused. So that no

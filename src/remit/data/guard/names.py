@@ -6,6 +6,7 @@ and an engine calls whatever stands before a parenthesis.
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from string import ascii_lowercase, ascii_uppercase
 from typing import Final
 
@@ -35,32 +36,58 @@ def same(one: str, other: str, engine: EngineKind) -> bool:
     return one == other
 
 
-def functions(tokens: Sequence[Token], tree: exp.Expr, engine: EngineKind) -> tuple[str, ...]:
-    """Return the names of the functions that are called, in order, each once."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A name that stands before a parenthesis, or calls a function without one.
+
+    Attributes:
+        name: As the engine folds it, with what is written before it where that is no schema of the
+            engine's.
+        start: Where it begins in the text.
+        is_qualified: Whether something stands before it.
+        is_function: Whether it is sure to be one; else it is a word or a type by what is known of
+            SQL, and a function only where the database has one of that name.
+    """
+
+    name: str
+    start: int
+    is_qualified: bool
+    is_function: bool
+
+
+def calls(tokens: Sequence[Token], tree: exp.Expr, engine: EngineKind) -> tuple[Call, ...]:
+    """Return what may be a call of a function, in order."""
     aliases = _places_of_names(tree)
     plain = words("before_parentheses") | words("types")
     if isinstance(tree, (exp.Create, exp.Alter, exp.Drop)):
         plain |= words("defining")
-    found: dict[str, None] = {}
+    found: list[Call] = []
     for at, token in enumerate(tokens):
-        if not _is_name(token):
+        if not is_name(token) or token.start in aliases:
             continue
         quoted = token.token_type is TokenType.IDENTIFIER
-        word = token.text if quoted else token.text.lower()
+        word = token.text if quoted else token.text.translate(_LOWER)
+        is_qualified = at > 0 and tokens[at - 1].token_type is TokenType.DOT
         if at + 1 < len(tokens) and tokens[at + 1].token_type is TokenType.L_PAREN:
-            if token.start not in aliases and (quoted or word.split()[-1] not in plain):
-                found[_qualified(tokens, at, word, engine)] = None
+            name = _qualified(tokens, at, word, engine)
+            is_function = quoted or word.split()[-1] not in plain
         elif (
             engine is EngineKind.POSTGRESQL
             and not quoted
+            and not is_qualified
             and word in words("without_parentheses")
-            and not (at and tokens[at - 1].token_type is TokenType.DOT)
         ):
-            found[word] = None
+            name, is_function = word, True
+        else:
+            continue
+        found.append(
+            Call(name=name, start=token.start, is_qualified=is_qualified, is_function=is_function)
+        )
     return tuple(found)
 
 
-def _is_name(token: Token) -> bool:
+def is_name(token: Token) -> bool:
+    """Return whether a token may be a name: a word, be it one of SQL's, or one in quotes."""
     if token.token_type is TokenType.IDENTIFIER:
         return True
     return _WORD.match(token.text) is not None and token.token_type not in {
@@ -100,8 +127,12 @@ def _qualified(tokens: Sequence[Token], at: int, word: str, engine: EngineKind) 
         return name
     if engine is EngineKind.DUCKDB:
         return name  # a method: `x.upper()` is `upper(x)`
-    before = tokens[at - 2].text if at > 1 else ""
-    return name if before.lower() == "pg_catalog" else f"{before}.{name}"
+    if at < 2:  # noqa: PLR2004 - nothing stands before the dot
+        return f".{name}"
+    before = tokens[at - 2]
+    is_quoted = before.token_type is TokenType.IDENTIFIER
+    schema = before.text if is_quoted else before.text.translate(_LOWER)
+    return name if schema == "pg_catalog" else f"{schema}.{name}"
 
 
 def tables(tree: exp.Expr, engine: EngineKind) -> Iterator[exp.Table]:

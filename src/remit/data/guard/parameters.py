@@ -40,6 +40,11 @@ class _Unfit(Exception):
     """A value is none of the type."""
 
 
+def list_names(parameters: Sequence[Parameter]) -> frozenset[str]:
+    """Return the names of those whose values are lists."""
+    return frozenset(each.name for each in parameters if each.type in _LISTS)
+
+
 def require_matching(parameters: Sequence[Parameter], names: Sequence[str]) -> None:
     """Let only definitions pass that are the placeholders of a statement, no more and no fewer.
 

@@ -6,6 +6,7 @@ the parser's tokens are not what our own reader finds in the text (`text.py`).
 
 import logging
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
@@ -55,6 +56,7 @@ class Parsed:
     """One statement.
 
     Attributes:
+        pieces: Of what the parser was given.
         tokens: Without a semicolon at the end.
         tree: Of a CALL, what it would be as a SELECT of that function.
         procedure: What a CALL calls, with its schema if one is named, or empty.
@@ -62,19 +64,23 @@ class Parsed:
     """
 
     rendered: Rendered
+    pieces: tuple[Span, ...]
     tokens: tuple[Token, ...]
     tree: exp.Expr
     procedure: str = ""
     tail: int = 0
 
 
-def parse(sql: str, engine: EngineKind, *, placeholders: bool) -> Parsed:
+def parse(
+    sql: str, engine: EngineKind, *, placeholders: bool, lists: Collection[str] = ()
+) -> Parsed:
     """Parse exactly one statement.
 
     Raises:
         DataFailure: `invalid_sql`, with line and column.
     """
-    rendered = render(sql, spans(sql, engine), engine, placeholders=placeholders)
+    pieces = spans(sql, engine)
+    rendered = render(sql, pieces, engine, placeholders=placeholders, lists=lists)
     found = spans(rendered.parsed, engine)
     text = rendered.parsed
     dialect = Dialect.get_or_raise(DIALECTS[engine])
@@ -87,7 +93,7 @@ def parse(sql: str, engine: EngineKind, *, placeholders: bool) -> Parsed:
     tokens = _tokens(text, found, dialect)
     if tokens and tokens[0].token_type in dialect.tokenizer_class.COMMANDS:
         command = exp.Command(this=tokens[0].text.upper())
-        return Parsed(rendered=rendered, tokens=(), tree=command)
+        return Parsed(rendered=rendered, pieces=found, tokens=(), tree=command)
     _compare(text, tokens, found)
     body = _one_statement(text, tokens)
     ended = tokens[-1].token_type is TokenType.SEMICOLON
@@ -100,6 +106,7 @@ def parse(sql: str, engine: EngineKind, *, placeholders: bool) -> Parsed:
         tree = _tree(text, body, dialect)
     return Parsed(
         rendered=rendered,
+        pieces=found,
         tokens=tuple(body),
         tree=tree,
         procedure=procedure,

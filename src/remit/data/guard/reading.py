@@ -1,14 +1,18 @@
 """What a parsed statement holds: its kind, tables, functions, and what no statement may hold."""
 
 import re
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
+from remit.data.engines.engine import Relied
 from remit.data.guard.identifiers import MOST_BYTES
-from remit.data.guard.names import folded, functions, tables
+from remit.data.guard.lists import require_lists
+from remit.data.guard.meant import relied_on, with_schema
+from remit.data.guard.names import Call, calls, folded, tables
 from remit.data.guard.nodes import (
     CHANGES,
     READS,
@@ -18,6 +22,7 @@ from remit.data.guard.nodes import (
     what_refuses,
 )
 from remit.data.guard.parsing import Parsed, parse
+from remit.data.guard.references import claims
 from remit.data.guard.text import invalid
 from remit.data.guard.vocabulary import words
 from remit.model.data import EngineKind
@@ -39,17 +44,21 @@ class Contents:
     functions: tuple[str, ...]
     word: str
     refused: str
+    relied: Relied
 
 
-def contents(sql: str, engine: EngineKind, *, placeholders: bool) -> Contents:
+def contents(
+    sql: str, engine: EngineKind, *, placeholders: bool, lists: Collection[str] = ()
+) -> Contents:
     """Parse one statement and say what it holds.
 
     Raises:
         DataFailure: `invalid_sql`.
     """
-    parsed = parse(sql, engine, placeholders=placeholders)
+    parsed = parse(sql, engine, placeholders=placeholders, lists=lists)
     kind, word = _kind(parsed)
     _check_placeholders(parsed)
+    require_lists(parsed.tokens, parsed.rendered.lists, engine, parsed.rendered.parsed)
     oddities = [] if kind == "other" else [_odd_nodes(parsed.tree, kind, engine)]
     found: dict[tuple[str, str], None] = {}
     for table in tables(parsed.tree, engine):
@@ -60,17 +69,36 @@ def contents(sql: str, engine: EngineKind, *, placeholders: bool) -> Contents:
             schema = table.args.get("db")
             named = folded(schema, engine) if isinstance(schema, exp.Identifier) else ""
             found[named, folded(table.this, engine)] = None
-    oddities.append(_typed_literal(parsed, engine))
+    called = calls(parsed.tokens, parsed.tree, engine)
+    rendered, relied, odd = _meant(parsed, called, tuple(found), engine)
+    oddities += [_typed_literal(parsed, engine), odd]
     return Contents(
         sql=_without(sql, parsed.tail),
-        rendered=_without(parsed.rendered.text, parsed.tail),
+        rendered=_without(rendered, parsed.tail),
         names=parsed.rendered.names,
         kind=kind,
         tables=tuple(found),
-        functions=functions(parsed.tokens, parsed.tree, engine),
+        functions=tuple(dict.fromkeys(each.name for each in called if each.is_function)),
         word=word,
         refused=next((odd for odd in oddities if odd), ""),
+        relied=relied,
     )
+
+
+def _meant(
+    parsed: Parsed, called: Sequence[Call], found: tuple[tuple[str, str], ...], engine: EngineKind
+) -> tuple[str, Relied, str]:
+    """Return a statement as it is run, what it relies on, and what it may not hold."""
+    text = parsed.rendered.text
+    if engine is not EngineKind.POSTGRESQL:
+        names = dict.fromkeys(each.name for each in called)
+        return text, Relied(functions=tuple(names), tables=found), ""
+    relied = relied_on(parsed.rendered.parsed, parsed.pieces, parsed.tokens, parsed.tree, called)
+    try:
+        columns, odd = claims(parsed.tree, parsed.tokens)
+    except RecursionError:
+        raise invalid("it is nested too deeply") from None
+    return with_schema(text, called), replace(relied, tables=found, claims=columns), odd
 
 
 def _odd_nodes(tree: exp.Expr, kind: Kind, engine: EngineKind) -> str:

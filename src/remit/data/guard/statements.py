@@ -9,14 +9,15 @@ The first of two walls: the second is the engine, which refuses by its own means
     OTHER   everything else, and what cannot be understood     nobody's
 """
 
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from remit.data.engines.engine import Allowed
+from remit.data.engines.engine import Allowed, Prepared, Relied
 from remit.data.guard.vocabulary import allowed_functions, is_system_table
 from remit.errors import DataFailure
-from remit.model.data import DataCode, EngineKind
+from remit.model.data import Bound, DataCode, EngineKind
 
 if TYPE_CHECKING:
     from remit.data.guard.reading import Contents
@@ -37,8 +38,10 @@ class Statement:
 
     Attributes:
         sql: As it was given, without a semicolon at its end.
-        rendered: The same with the engine's numbered placeholders.
-        names: Of the placeholders, in the order of their numbers; each once (S2.31).
+        rendered: The same with the engine's numbered placeholders, and its own way to say that
+            something is in a list; on PostgreSQL with the schema of the functions that are its own.
+        names: Of the placeholders, in the order of their numbers; each once (S2.31), and on
+            PostgreSQL once more for each test for NULL.
         kind: READ is one of SELECT, WITH … SELECT, VALUES and set operations of them; MODIFY one
             of INSERT, UPDATE, DELETE, MERGE, CALL; DEFINE is DDL.
         tables: `(schema, table)` of every table it names, in order; the schema is empty where it
@@ -47,6 +50,7 @@ class Statement:
             before them where that is no schema of the engine's.
         word: What it is in the words of SQL, such as `PRAGMA`, for whoever is refused.
         refused: What it holds that no statement may, or empty.
+        relied: What has to be so in the database for it to be what is said here.
     """
 
     engine: EngineKind
@@ -58,24 +62,32 @@ class Statement:
     functions: tuple[str, ...] = ()
     word: str = ""
     refused: str = ""
+    relied: Relied = field(default_factory=Relied)
+
+    def prepare(self, values: Sequence[Bound] = ()) -> Prepared:
+        """Return it as an engine runs it, with a value for each of `names`."""
+        return Prepared(sql=self.rendered, values=values, relied=self.relied)
 
 
-def parse_statement(sql: str, engine: EngineKind, *, placeholders: bool = False) -> Statement:
+def parse_statement(
+    sql: str, engine: EngineKind, *, placeholders: bool = False, lists: Collection[str] = ()
+) -> Statement:
     """Parse exactly one statement.
 
     Args:
         sql: As the caller gives it.
         engine: Whose dialect it is in.
         placeholders: Whether `{{name}}` stands for a value; elsewhere it is a mistake.
+        lists: Names of placeholders that stand for a list (`lists.py`).
 
     Raises:
         DataFailure: `invalid_sql` where it is not one statement that can be read, or has a
-            placeholder where none may be.
+            placeholder where none may be, or a list where it would be taken for a text.
     """
     # deferred: the parser is several megabytes, which a gateway without a data server spares
     from remit.data.guard.reading import contents  # noqa: PLC0415
 
-    found: Contents = contents(sql, engine, placeholders=placeholders)
+    found: Contents = contents(sql, engine, placeholders=placeholders, lists=lists)
     return Statement(
         engine=engine,
         sql=found.sql,
@@ -86,6 +98,7 @@ def parse_statement(sql: str, engine: EngineKind, *, placeholders: bool = False)
         functions=found.functions,
         word=found.word,
         refused=found.refused,
+        relied=found.relied,
     )
 
 

@@ -9,7 +9,6 @@ import anyio
 
 from remit.data.apart import parsed
 from remit.data.desk import Desk
-from remit.data.engines.engine import Prepared
 from remit.data.guard.statements import Statement, require_reading
 from remit.data.ontology.glossary import Enrichment, Term
 from remit.data.ontology.knowledge import Knowledge
@@ -80,7 +79,7 @@ async def tested_sql(source: OpenSource, sql: str) -> Tested:
     statement = await parsed(sql, source.datasource.engine)
     require_reading(statement, source.allowed)
     columns = await source.engine.describe(
-        Prepared(sql=statement.rendered), seconds=source.datasource.time_limit
+        statement.prepare(), seconds=source.datasource.time_limit
     )
     return Tested(sql=statement.sql, base_table=_base(statement), columns=tuple(columns))
 

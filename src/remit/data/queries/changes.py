@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from remit.data.desk import Desk
-from remit.data.queries.checks import Validation, check_query, require_words, tags_of
+from remit.data.queries.checks import Validation, check_query, require_seen, require_words, tags_of
 from remit.data.queries.drafts import Edit
 from remit.data.running import open_source
 from remit.errors import DataFailure
@@ -38,6 +38,8 @@ async def edited(desk: Desk, query: Query, edit: Edit) -> tuple[Query, Validatio
     """
     after = replace(query, **_fields_of(edit))
     require_words(after)
+    if after.name != query.name:
+        require_seen(after, "name")
     validation = _unchecked(query)
     described = edit.output_columns or {}
     if described or (after.sql, after.parameters) != (query.sql, query.parameters):
@@ -60,6 +62,8 @@ async def merged(desk: Desk, original: Query, suggestion: Query) -> Query:
     """
     fields: dict[str, Any] = {name: getattr(suggestion, name) for name in suggestion.changed}
     after = replace(original, **fields)
+    if "name" in suggestion.changed:
+        require_seen(after, "name")
     if _NEEDS_CHECK.isdisjoint(suggestion.changed):
         return after
     source = await open_source(desk, original.datasource)

@@ -1,17 +1,26 @@
 """Whether a query that is to be would work: parsed, matched with parameters, run dry (S2.35)."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from remit.data.apart import parsed
 from remit.data.desk import Desk
-from remit.data.guard.parameters import bind_values, require_matching
+from remit.data.guard.parameters import bind_values, list_names, require_matching
 from remit.data.guard.statements import Statement, StatementKind
 from remit.data.queries.drafts import LONGEST_NAME, Draft
 from remit.data.running import OpenSource, open_source, plan_of, require_writable, run_reading
 from remit.errors import DataFailure
 from remit.model.data import Bound, Column, DataCode, EngineKind, Parameter, Query
 from remit.servers.shapes import LONGEST_TEXT
+
+_UNSEEN: Final = r"\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
+_UNSEEN_IN: Final = {
+    "name": re.compile(f"[{_UNSEEN}]"),
+    "sql": re.compile(rf"(?!\n|\t|\r\n)[{_UNSEEN}]"),
+}
+"""Field to what would make reviewers see another text than the one that counts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +84,7 @@ def query_of(desk: Desk, source: OpenSource, draft: Draft) -> Query:
         updated=now,
     )
     require_words(query)
+    require_seen(query, "name")
     return query
 
 
@@ -94,6 +104,30 @@ def require_words(query: Query) -> None:
             raise DataFailure(
                 DataCode.VALIDATION_ERROR,
                 f"a query has a {field} of 1 to {longest} characters",
+                details={"field": field},
+            )
+
+
+def require_seen(query: Query, *fields: str) -> None:
+    """Let only a query pass whose name and SQL are what reviewers see (CVE-2021-42574).
+
+    Args:
+        query: As it is to be.
+        *fields: Those of `name` and `sql` that are new.
+
+    Raises:
+        DataFailure: `validation_error`.
+    """
+    for field in fields:
+        text: str = getattr(query, field)
+        found = _UNSEEN_IN[field].search(text)
+        if found is not None:
+            raise DataFailure(
+                DataCode.VALIDATION_ERROR,
+                f"the {field} of a query holds U+{ord(found[0]):04X} at character"
+                f" {found.start() + 1}, a control or bidirectional character that would make"
+                " reviewers see another text; take it out, or give a value that needs it by a"
+                " parameter",
                 details={"field": field},
             )
 
@@ -118,6 +152,7 @@ async def check_query(
     Raises:
         DataFailure: It would not work, with the code of why.
     """
+    require_seen(query, "sql")
     statement = await match(query.sql, query.dialect, query.parameters)
     modifies = statement.kind is not StatementKind.READ
     if modifies:
@@ -149,7 +184,7 @@ async def match(sql: str, engine: EngineKind, parameters: Sequence[Parameter]) -
         DataFailure: `invalid_sql`, `invalid_sql_type`, `parameter_validation` or
             `type_validation`.
     """
-    statement = await parsed(sql, engine, placeholders=True)
+    statement = await parsed(sql, engine, placeholders=True, lists=list_names(parameters))
     if statement.kind not in (StatementKind.READ, StatementKind.MODIFY):
         raise DataFailure(
             DataCode.INVALID_SQL_TYPE,

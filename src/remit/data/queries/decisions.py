@@ -123,6 +123,7 @@ _WORDS: Final = {
 
 
 async def _approve_new(desk: Desk, suggestion: Query) -> Query:
+    desk.require_seen(suggestion.version)
     try:
         source = await open_source(desk, suggestion.datasource)
         checked, _ = await check_query(desk, source, suggestion, {})
@@ -143,6 +144,7 @@ async def _approve_update(desk: Desk, suggestion: Query) -> Query:
             f"the query that it would change is gone; the suggestion is rejected:"
             f" {ORIGINAL_DELETED}",
         )
+    desk.require_seen(original.version)
     try:
         after = await merged(desk, original, suggestion)
     except DataFailure as failure:

@@ -236,7 +236,7 @@ async def operator(request: Request) -> Operator:
     principal, services = _asked_by(request)
     own = services.tenants.find(principal.tenant)
     if own is None or not (principal.tenant == DEFAULT_TENANT and _is_trusted(request, principal)):
-        raise await _refusal(request, principal, own, services, ONLY_OPERATORS)
+        raise await _refusal(request, principal, services, ONLY_OPERATORS)
     return Operator(**_parts(request, principal, own, services))
 
 
@@ -282,7 +282,7 @@ async def _administrator_of(request: Request, tenant: str | None) -> Administrat
     own = services.tenants.find(principal.tenant)
     meant = own if tenant is None else services.tenants.find(tenant)
     if not _reaches(request, principal, own, meant):
-        raise await _refusal(request, principal, own, services, ONLY_ADMINISTRATORS)
+        raise await _refusal(request, principal, services, ONLY_ADMINISTRATORS)
     if meant is None:
         raise NotFound(f"there is no tenant {(tenant or '')[:80]!r}")
     return Administrator(**_parts(request, principal, meant, services))
@@ -308,7 +308,7 @@ async def _tenant_of_data(
         return meant
     is_one = audience_in_data(principal) in audiences and not _would_act(request, principal)
     if meant is None or meant is not own or not is_one or not _is_let_in(principal, meant):
-        raise await _refusal(request, principal, own, services, otherwise)
+        raise await _refusal(request, principal, services, otherwise)
     return meant
 
 
@@ -365,17 +365,42 @@ def _operation(request: Request) -> str:
 
 
 async def _refusal(
-    request: Request, principal: Principal, own: Tenant | None, services: Services, otherwise: str
+    request: Request, principal: Principal, services: Services, otherwise: str
 ) -> Refused:
     """Return what to answer; a refused attempt at a change is on record then, as reading is not."""
     if request.method in _READING:
         return Refused(otherwise)
+    return await refused_change(
+        services,
+        principal,
+        operation=_operation(request),
+        request_id=request.scope["remit.request_id"],
+        otherwise=otherwise,
+    )
+
+
+async def refused_change(
+    services: Services, principal: Principal, *, operation: str, request_id: str, otherwise: str
+) -> Refused:
+    """Return what to answer to an attempt at a change by somebody who may not; it is on record.
+
+    Args:
+        services: What the API asks.
+        principal: Who tried.
+        operation: At what, such as `keys.create`.
+        request_id: Finds the attempt in the record.
+        otherwise: Why it may not; of an auditor it is that one changes nothing.
+
+    Raises:
+        AuditUnavailable: It can be written nowhere.
+    """
+    own = services.tenants.find(principal.tenant)
     reason = AUDITORS_READ if principal.auditor else otherwise
     change = Change(
-        id=request.scope["remit.request_id"],
+        id=request_id,
         tenant=principal.tenant,
         author=principal.subject,
-        operation=_operation(request),
+        operation=operation,
         revision=0 if own is None else own.policy.revision,
     )
     await services.changes.refused(change, reason, Refused.code)

@@ -5,8 +5,8 @@ from datetime import datetime
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from remit.admin.agents import check_agent, get_agent, register
-from remit.doors.api.access import ByAdministrator, Reason
+from remit.admin.agents import check_agent, get_agent, notes_on, register
+from remit.doors.api.access import Administrator, ByAdministrator, Reason
 from remit.doors.api.paging import Cursor, Limit, Page, cut
 from remit.doors.api.preconditions import IfMatch, require_match, require_tag, tag_of
 from remit.model.agents import Agent
@@ -36,6 +36,14 @@ class AgentShape(BaseModel):
             tmux_session=agent.tmux_session or None,
             created=agent.created,
         )
+
+
+class WrittenAgent(AgentShape):
+    """An agent that was registered or changed."""
+
+    notes: list[str] = Field(
+        description="What does not go together in it, such as an epic that there is not."
+    )
 
 
 class NewAgent(BaseModel):
@@ -74,7 +82,7 @@ async def list_agents(
 @router.post("/agents", operation_id="agents.create", status_code=201)
 async def create_agent(
     by: ByAdministrator, new: NewAgent, response: Response, reason: Reason = ""
-) -> AgentShape:
+) -> WrittenAgent:
     """Register an agent; `POST /keys` then gives it a key."""
     async with by.making(reason, **new.model_dump()):
         agent = check_agent(
@@ -89,9 +97,7 @@ async def create_agent(
         )
         await register(by.services.agents, agent)
         by.services.forget()
-    shown = AgentShape.of(agent)
-    response.headers["ETag"] = tag_of(shown)
-    return shown
+    return await _written(by, agent, response)
 
 
 @router.get("/agents/{agent_id:path}", operation_id="agents.get")
@@ -111,7 +117,7 @@ async def change_agent(
     *,
     if_match: IfMatch = None,
     reason: Reason = "",
-) -> AgentShape:
+) -> WrittenAgent:
     """Change an agent; its keys follow everywhere within 2 seconds."""
     services, tenant = by.services, by.tenant
     sent, tags = patch.model_fields_set, require_tag(if_match)
@@ -132,6 +138,10 @@ async def change_agent(
         )
         await services.agents.change(agent, seen=old)
         services.forget()
+    return await _written(by, agent, response)
+
+
+async def _written(by: Administrator, agent: Agent, response: Response) -> WrittenAgent:
     shown = AgentShape.of(agent)
     response.headers["ETag"] = tag_of(shown)
-    return shown
+    return WrittenAgent(**shown.model_dump(), notes=list(await notes_on(by.services.crew, agent)))

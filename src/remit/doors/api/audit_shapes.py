@@ -5,12 +5,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from remit.admin.schema import MOST_OF_ANYTHING
 from remit.doors.api.camel import CamelBody, CamelShape
 from remit.model.calls import OutcomeKind
 from remit.model.data import Execution
 from remit.model.events import ADMINISTRATION, AuditEvent
 from remit.model.ontology import ChangeSource, ChangeStatus, ChangeType, PendingChange
-from remit.model.retention import Retention
+from remit.model.retention import LONGEST_RETENTION, Retention
 
 
 class ExecutionShape(CamelShape):
@@ -161,14 +162,15 @@ class SummaryShape(CamelShape):
     pending_changes: int = Field(description="Changes of the data that wait for one now.")
 
 
-Bound = Annotated[int | None, Field(ge=1, le=2**31 - 1)]
+Days = Annotated[int | None, Field(ge=1, le=LONGEST_RETENTION)]
+Rows = Annotated[int | None, Field(ge=1, le=MOST_OF_ANYTHING)]
 
 
 class RetentionShape(CamelBody):
     """How long the record of the project is kept; null for no such bound."""
 
-    days: Bound = Field(default=None, description="Rows that are older go.")
-    rows: Bound = Field(default=None, description="How many stay at most.")
+    days: Days = Field(default=None, description="Rows that are older go.")
+    rows: Rows = Field(default=None, description="How many stay at most.")
 
     @classmethod
     def of(cls, retention: Retention) -> "RetentionShape":

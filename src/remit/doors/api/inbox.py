@@ -8,13 +8,15 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from remit.crew.human import HumanInbox
 from remit.doors.api.access import Administrator, ByAdministrator, Reason
-from remit.doors.api.paging import Page
+from remit.doors.api.paging import Cursor, Limit, Page, cursor_at, position
 from remit.model.crew import Mail
 from remit.model.principals import AgentType
 
 router = APIRouter(tags=["inbox"])
 
 LONGEST_BODY: Final = 100_000
+
+_LISTED: Final = "inbox"
 
 
 class MailShape(BaseModel):
@@ -59,13 +61,24 @@ class Answer(BaseModel):
 @router.get("/inbox", operation_id="inbox.list")
 async def list_inbox(
     by: ByAdministrator,
-    limit: Annotated[int, Query(ge=1, le=1000, description="Most mails of the answer.")] = 100,
+    limit: Limit = 100,
+    cursor: Cursor = None,
     *,
     all_mail: Annotated[bool, Query(alias="all", description="Those that were read, too.")] = False,
 ) -> Page[MailShape]:
-    """Show the mail to the human, newest first: what is not read yet, or all."""
-    mails = await _inbox(by).mails(by.tenant.key, include_read=all_mail, limit=limit)
-    return Page(items=[MailShape.of(mail) for mail in mails])
+    """Show the mail to the human, newest first: what is not read yet, or all.
+
+    A page has about a million characters at most, so fewer entries than `limit` where mails are
+    large; `next` goes on from there.
+    """
+    mails, is_more = await _inbox(by).mails(
+        by.tenant.key,
+        include_read=all_mail,
+        after=position(cursor, of=_LISTED) or "",
+        limit=limit,
+    )
+    more = cursor_at(mails[-1].id, of=_LISTED) if is_more else None
+    return Page(items=[MailShape.of(mail) for mail in mails], next=more)
 
 
 @router.get("/inbox/{mail_id}/thread", operation_id="inbox.thread")

@@ -16,8 +16,10 @@ from remit.calls.current import begin
 from remit.calls.ids import new_id
 from remit.client.exchange import Reading, Reply, Request
 from remit.client.operations import Operation, Tagged, asking, request_of
+from remit.doors.api.access import refused_change
 from remit.doors.api.needs import Services
 from remit.doors.asgi import App, Event, Receive, Scope, Send, replay
+from remit.errors import Refused
 from remit.model.principals import Principal
 
 T = TypeVar("T")
@@ -81,6 +83,27 @@ class Inside:
             tenant: As for `ask`.
         """
         await self._serve(principal, request_of(operation, tenant), base, receive, send)
+
+    async def refuse(self, principal: Principal, operation: str, otherwise: str) -> Refused:
+        """Put on record, as a route does, what somebody tried to change who may not.
+
+        For whom a page is not meant; so no route is asked.
+
+        Args:
+            principal: Who tried.
+            operation: At what, such as `keys.create`.
+            otherwise: Why it may not, in the words of `access.py`.
+
+        Raises:
+            AuditUnavailable: It can be written nowhere.
+        """
+        return await refused_change(
+            self.services,
+            principal,
+            operation=operation,
+            request_id=new_id(),
+            otherwise=otherwise,
+        )
 
     async def _reply(self, principal: Principal, request: Request, base: str) -> Reply:
         status, headers = 0, dict[str, str]()

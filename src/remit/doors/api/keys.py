@@ -177,7 +177,7 @@ async def create_key(by: ByAdministrator, new: NewKey, reason: Reason = "") -> M
             act_for=await registered(services.agents, tenant.key, new.act_for),
             admin=new.admin,
             auditor=new.auditor,
-            owner=await _owner(by) if new.owner is None else new.owner,
+            owner=new.owner or await _owner(by),  # to name nobody is not to name another
             expires=parse_expiry(new.expires, now) if new.expires is not None else None,
             roles=tenant.policy.declaration.roles,
         )

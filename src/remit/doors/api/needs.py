@@ -18,7 +18,7 @@ from remit.data.alerts.desk import AlertDesk
 from remit.data.datasources import Datasources
 from remit.data.desk import Sources, Stores
 from remit.model.calls import Examined
-from remit.model.crew import Member
+from remit.model.crew import Epic, Member
 from remit.model.decision_log import LoggedDecision
 from remit.model.declaration import Declaration
 from remit.model.events import AuditEvent, AuditQuery, Looked
@@ -60,6 +60,10 @@ class CrewStore(Protocol):
 
     async def find_member(self, tenant: str, agent_id: str) -> Member | None:
         """Return a registered agent, or None."""
+        ...
+
+    async def find_epic(self, tenant: str, epic_id: str) -> Epic | None:
+        """Return an epic, or None."""
         ...
 
 

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 from fastapi import Header
 from pydantic import BaseModel
@@ -11,14 +11,23 @@ from pydantic import BaseModel
 from remit.admin.edits import Document, Edit
 from remit.doors.asgi import HttpRefusal
 
-IfMatch = Annotated[
-    str | None,
-    Header(
+
+def _if_match(description: str) -> Any:
+    return Header(
         alias="If-Match",
         max_length=1024,
         json_schema_extra={"pattern": r'^(\*|(W/)?"[!#-~]*"(, *(W/)?"[!#-~]*")*)$'},
-        description="The `ETag` of what was read, or `*` for whatever there is. Without it: 428.",
-    ),
+        description=description,
+    )
+
+
+IfMatch = Annotated[
+    str | None,
+    _if_match("The `ETag` of what was read, or `*` for whatever there is. Without it: 428."),
+]
+IfSeen = Annotated[
+    str | None,
+    _if_match("The `ETag` of what was read. Without it, or as `*`: whatever there is."),
 ]
 
 _TAGS: Final = re.compile(r'\s*(?:(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"\s*(?:,\s*|$))+')

@@ -131,13 +131,11 @@ async def on_invalid_request(request: Request, error: Exception) -> Response:
     """Answer parameters and bodies that do not fit what the route declares."""
     raised = cast("Sequence[Mapping[str, Any]]", cast("RequestValidationError", error).errors())
     complaints = [
-        Complaint(where=".".join(map(str, one["loc"])), message=str(one["msg"]))
+        Complaint(where=".".join(map(str, one["loc"])), message=_in_words(one))
         for one in raised[:MOST_COMPLAINTS]
     ]
-    first = complaints[0]
-    document = _document(
-        422, f"{first.where}: {first.message}", code=BadCall.code, errors=complaints
-    )
+    detail = f"{_name_of(raised[0]['loc'])}: {complaints[0].message}"
+    document = _document(422, detail, code=BadCall.code, errors=complaints)
     return _answer(document, request.scope["path"])
 
 
@@ -151,6 +149,35 @@ def encoded(error: RemitError, path: str) -> tuple[int, bytes, list[tuple[bytes,
     """Return status, body and headers, for the edge of the door that uses no framework."""
     document, headers = problem_of(error)
     return document.status, _encoded(document, path, error), headers
+
+
+def _name_of(place: Sequence[str | int]) -> str:
+    """Return a field's own name, without whether it is of the body, the query or the path."""
+    named = len(place) > 1 and isinstance(place[1], str)
+    return ".".join(map(str, place[1:] if named else place))
+
+
+def _in_words(error: Mapping[str, Any]) -> str:
+    """Return what Pydantic says of a field, in words for whoever filled it in."""
+    kind, bounds = error["type"], cast("Mapping[str, Any]", error.get("ctx") or {})
+    match kind:
+        case "missing":
+            return "is missing; give it"
+        case "extra_forbidden":
+            return "is no field that is known here; leave it out"
+        case "string_too_short" | "too_short":
+            least = int(bounds["min_length"])
+            return "must not be empty" if least == 1 else f"must have at least {least} {_of(kind)}"
+        case "string_too_long" | "too_long":
+            return f"must have at most {bounds['max_length']} {_of(kind)}"
+        case _:
+            message = str(error["msg"])
+            said = message.removeprefix("Input should be ")
+            return message if said == message else f"must be {said}"
+
+
+def _of(kind: str) -> str:
+    return "characters" if kind.startswith("string") else "entries"
 
 
 def _answer(document: ProblemDocument, path: str, error: RemitError | None = None) -> Response:

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Path, Query, Response
 
 from remit.data.desk import Desk
 from remit.data.queries import approved, checks, execution, statements
+from remit.data.queries.reach import not_found
 from remit.doors.api.access import ByProjectMember, ByProjectReviewer, Member, Reason
 from remit.doors.api.data_desk import (
     IN_DATASOURCE,
@@ -155,7 +156,7 @@ async def get_query(
     """Show one query."""
     found = await _query_of(desk_of(by, _LIST), datasource, query)
     if not is_shown(by, found):
-        raise no_query(query)
+        raise not_found(query)
     return answered(found, response)
 
 
@@ -271,11 +272,6 @@ def answered(query: DataQuery, response: Response) -> Envelope[QueryShape]:
     return Envelope(data=QueryShape.of(query))
 
 
-def no_query(query_id: str) -> DataFailure:
-    """Return what to raise for one that is not there, or not for the caller to see."""
-    return DataFailure(DataCode.QUERY_NOT_FOUND, f"there is no query {query_id[:80]!r}")
-
-
 async def _query_of(desk: Desk, datasource: str, query_id: str) -> DataQuery:
     """Return a query, or a suggestion, of that datasource.
 
@@ -285,7 +281,7 @@ async def _query_of(desk: Desk, datasource: str, query_id: str) -> DataQuery:
     source = await desk.datasource(datasource)
     found = await desk.stores.queries.find_query(desk.tenant, query_id)
     if found is None or found.datasource != source.id:
-        raise no_query(query_id)
+        raise not_found(query_id)
     return found
 
 

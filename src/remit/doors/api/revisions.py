@@ -1,9 +1,9 @@
 """The declaration's life: its revisions, what each changed, and making one the current one."""
 
 import json
+import re
 from datetime import datetime
-from functools import partial
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 import anyio.to_thread
 from fastapi import APIRouter, Path, Query, Response
@@ -14,6 +14,7 @@ from remit.admin.masking import masked
 from remit.admin.plans import Difference, difference_between
 from remit.admin.revisions import as_yaml, parse_revision
 from remit.doors.api.access import ByAdministrator
+from remit.doors.api.authority import subjects_of
 from remit.doors.api.bodies import BODY, JsonObject
 from remit.doors.api.editing import (
     AuthorityChangeShape,
@@ -22,13 +23,17 @@ from remit.doors.api.editing import (
     Edits,
     GuardedEdits,
 )
-from remit.doors.api.paging import Cursor, Limit, Page, cut
+from remit.doors.api.paging import Cursor, Limit, Page, cursor_at, position
 from remit.doors.api.preconditions import revision_tag
-from remit.model.revisions import Revision
+from remit.errors import BadCall
+from remit.model.revisions import RevisionSummary
 
 router = APIRouter(tags=["revisions"])
 
 LARGEST_NUMBER = 2**31 - 1
+
+_LISTED: Final = "revisions"
+_NUMBER: Final = re.compile(r"[0-9]{1,10}")
 
 Number = Annotated[int, Path(ge=1, le=LARGEST_NUMBER)]
 
@@ -43,7 +48,7 @@ class RevisionShape(BaseModel):
     digest: str = Field(description="SHA-256 of the document; equal documents have equal digests.")
 
     @classmethod
-    def of(cls, revision: Revision) -> "RevisionShape":
+    def of(cls, revision: RevisionSummary) -> "RevisionShape":
         """Show a revision."""
         return cls(
             number=revision.number,
@@ -74,9 +79,12 @@ async def list_revisions(
     by: ByAdministrator, limit: Limit = 100, cursor: Cursor = None
 ) -> Page[RevisionShape]:
     """Show the declaration's history, newest first."""
-    revisions = await by.services.revisions.all_revisions(by.tenant.key)
-    page = cut(revisions, _place, of="revisions", cursor=cursor, limit=limit)
-    return Page(items=[RevisionShape.of(one) for one in page.items], next=page.next)
+    found = await by.services.revisions.summaries(
+        by.tenant.key, before=_number_at(position(cursor, of=_LISTED)), limit=limit + 1
+    )
+    page = found[:limit]
+    more = cursor_at(f"{page[-1].number}", of=_LISTED) if len(found) > limit else None
+    return Page(items=[RevisionShape.of(one) for one in page], next=more)
 
 
 @router.get("/revisions/{number}", operation_id="revisions.get")
@@ -100,16 +108,11 @@ async def diff(
     new = await store.get_revision(tenant, number)
     base = number - 1 if against is None else against
     old = await store.get_revision(tenant, base) if base else None
-    compare = partial(
-        difference_between,
-        tenant=tenant,
-        now=by.services.now(),
-        seen=by.tenant.known_tools(),
+    loaded = await anyio.to_thread.run_sync(parse_revision, new)
+    difference = await difference_between(
+        old, loaded.declaration, seen=by.tenant.known_tools(), subjects=subjects_of(by)
     )
-    # Thousands of rules take a while: in a thread, so that calls go on meanwhile.
-    return await anyio.to_thread.run_sync(
-        lambda: DifferenceShape.of(compare(old, parse_revision(new).declaration))
-    )
+    return DifferenceShape.of(difference)
 
 
 @router.post("/revisions/{number}/rollback", operation_id="revisions.rollback")
@@ -172,6 +175,14 @@ async def apply(
     return await seen.make(become(document), "declaration")
 
 
-def _place(revision: Revision) -> str:
-    """Return what sorts the newest first."""
-    return f"{LARGEST_NUMBER - revision.number:010}"
+def _number_at(place: str | None) -> int | None:
+    """Return the number of the last revision of the page before.
+
+    Raises:
+        BadCall: The cursor was not made here.
+    """
+    if place is None:
+        return None
+    if not _NUMBER.fullmatch(place) or int(place) > LARGEST_NUMBER:
+        raise BadCall("the cursor is none of this list: begin without one")
+    return int(place)

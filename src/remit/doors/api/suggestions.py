@@ -8,9 +8,10 @@ from pydantic import Field
 from remit.data.queries import decisions, suggestions
 from remit.doors.api.access import ByProjectMember, ByProjectReviewer, Reason
 from remit.doors.api.camel import CamelShape
-from remit.doors.api.data_desk import LONGEST_NAMED, desk_of
+from remit.doors.api.data_desk import LONGEST_NAMED, desk_of, seeing
 from remit.doors.api.envelope import PROJECTS, Envelope
 from remit.doors.api.paging import Cursor, Limit, Page, cut
+from remit.doors.api.preconditions import IfSeen
 from remit.doors.api.queries import QueryId, answered, place_of
 from remit.doors.api.query_shapes import QueryShape, Rejection
 from remit.model.data import QueryStatus
@@ -57,13 +58,20 @@ async def list_pending(
 
 @router.post("/{query}/approve", operation_id="queries.approve")
 async def approve(
-    by: ByProjectReviewer, query: QueryId, response: Response, reason: Reason = ""
+    by: ByProjectReviewer,
+    query: QueryId,
+    response: Response,
+    *,
+    if_match: IfSeen = None,
+    reason: Reason = "",
 ) -> Envelope[QueryShape]:
     """Approve a suggestion of somebody else; what is in force now is shown.
 
-    A new query is approved and enabled; what an update changes is merged into its original.
+    A new query is approved and enabled; what an update changes is merged into its original, whose
+    tag `If-Match` may hold.
     """
     desk = desk_of(by, "approve_query_suggestion")
+    desk = desk if if_match is None else seeing(desk, if_match)
     async with by.making(reason, id=query):
         approved = await decisions.approve(desk, query)
     return answered(approved, response)

@@ -6,7 +6,7 @@ from typing import Final
 from starlette.responses import Response
 
 from remit.client import agents, audit, authority, crew, roles
-from remit.client.agents import Agent
+from remit.client.agents import Agent, WrittenAgent
 from remit.doors.console.forms import status_of
 from remit.doors.console.page import ADMINISTRATORS, READERS, Action, Page
 from remit.doors.console.rendering import as_part
@@ -72,7 +72,9 @@ async def create(visitor: Visitor) -> Response:
         agent = await visitor.ask(operation)
     except ProblemDetails as problem:
         return await _form(visitor, given, problem)
-    return visitor.go(at(agent.id), said=f"{agent.id} is registered. Make a key for it next.")
+    return visitor.go(
+        at(agent.id), said=_said(f"{agent.id} is registered. Make a key for it next.", agent)
+    )
 
 
 async def change(visitor: Visitor) -> Response:
@@ -87,10 +89,15 @@ async def change(visitor: Visitor) -> Response:
         agent_id, patch, if_match=visitor.sent("etag"), reason=visitor.sent("reason")
     )
     try:
-        await visitor.ask(operation)
+        agent = await visitor.ask(operation)
     except ProblemDetails as problem:
         return await _shown(visitor, problem)
-    return visitor.go(at(agent_id), said=f"{agent_id} is changed: its keys follow.")
+    return visitor.go(at(agent_id), said=_said(f"{agent_id} is changed: its keys follow.", agent))
+
+
+def _said(done: str, agent: WrittenAgent) -> str:
+    """Return what was done, with what does not go together in the agent now."""
+    return " ".join([done, *(f"Note: {note}." for note in agent.notes)])
 
 
 async def _shown(visitor: Visitor, problem: ProblemDetails | None = None) -> Response:
@@ -161,8 +168,10 @@ PAGE: Final = Page(
     who=READERS,
     actions=(
         Action(path=NEW, run=show_new, who=ADMINISTRATORS, method="GET"),
-        Action(path=NEW, run=create, who=ADMINISTRATORS),
+        Action(path=NEW, run=create, who=ADMINISTRATORS, makes="agents.create"),
         Action(path=f"{_PATH}/{{id}}", run=show_one, who=READERS, method="GET"),
-        Action(path=f"{_PATH}/{{id}}/change", run=change, who=ADMINISTRATORS),
+        Action(
+            path=f"{_PATH}/{{id}}/change", run=change, who=ADMINISTRATORS, makes="agents.change"
+        ),
     ),
 )

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any, Final
 
 from remit.client.alerts import Rules
@@ -110,6 +111,9 @@ def _read(field: Field, text: str) -> object:
     if field.kind != "number":
         return text
     try:
-        return float(text) if field.step == "any" else int(text)
+        number = float(text) if field.step == "any" else int(text)
     except ValueError:
         return text
+    if isinstance(number, float) and not isfinite(number):
+        return text  # JSON has no such number, and the answer says what one is
+    return number

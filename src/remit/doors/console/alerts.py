@@ -32,6 +32,7 @@ ALL: Final = "all"
 
 _FILTERS: Final = ("status", "type", "severity", "user")
 _MINUTE: Final = timedelta(minutes=1)
+_LONGEST_REASON: Final = 500  # characters that the API takes of one
 
 _Close = Callable[..., Operation[Answer[Alert]]]
 
@@ -57,7 +58,7 @@ async def resolve_all(visitor: Visitor) -> Response:
     wanted = None if type_ == ALL else type_
     try:
         answer = await visitor.ask(
-            alerts.resolve_all(visitor.tenant, type_=wanted, note=note, reason=note)
+            alerts.resolve_all(visitor.tenant, type_=wanted, note=note, reason=_reason_of(note))
         )
     except ProblemDetails as problem:
         return await _shown(visitor, {}, problem=problem, of=type_, note=note)
@@ -91,10 +92,15 @@ async def _close(visitor: Visitor, close: _Close, how: str) -> Response:
     id_, note = visitor.path["id"], visitor.sent("note")
     filters = {name: visitor.sent(name) for name in _FILTERS}
     try:
-        closed = await visitor.ask(close(visitor.tenant, id_, note=note, reason=note))
+        closed = await visitor.ask(close(visitor.tenant, id_, note=note, reason=_reason_of(note)))
     except ProblemDetails as problem:
         return await _shown(visitor, filters, problem=problem, entered=(id_, note))
     return visitor.go(PATH, said=f"It is {how}: {closed.data.title}.", query=filters)
+
+
+def _reason_of(note: str) -> str:
+    """Return as much of a note as the record takes of a reason; the alert has all of it."""
+    return note[:_LONGEST_REASON]
 
 
 async def _shown(
@@ -165,7 +171,10 @@ def _calls(alert: Alert, rules: Rules) -> Mapping[str, str]:
         "since": since.isoformat(timespec="seconds"),
         "until": until.isoformat(timespec="seconds"),
     }
-    tool, error = alert.details.get("tool"), alert.details.get("error")
+    # what comes by the API is on record as its operation, not as a call of the tool
+    is_api = alert.details.get("source") == "api"
+    tool = "" if is_api else alert.details.get("tool")
+    error = alert.details.get("error")
     return found | ({"tool": str(tool)} if tool else {}) | ({"code": str(error)} if error else {})
 
 
@@ -202,9 +211,14 @@ PAGE: Final = Page(
     who=READERS,
     actions=(
         Action(path=_RULES, run=show_rules, who=READERS, method="GET"),
-        Action(path=_RULES, run=change_rules, who=ADMINISTRATORS),
-        Action(path=f"{PATH}/resolve-all", run=resolve_all, who=ADMINISTRATORS),
-        Action(path=f"{_ONE}/resolve", run=resolve, who=ADMINISTRATORS),
-        Action(path=f"{_ONE}/dismiss", run=dismiss, who=ADMINISTRATORS),
+        Action(path=_RULES, run=change_rules, who=ADMINISTRATORS, makes="alerts.configure"),
+        Action(
+            path=f"{PATH}/resolve-all",
+            run=resolve_all,
+            who=ADMINISTRATORS,
+            makes="alerts.resolve_all",
+        ),
+        Action(path=f"{_ONE}/resolve", run=resolve, who=ADMINISTRATORS, makes="alerts.resolve"),
+        Action(path=f"{_ONE}/dismiss", run=dismiss, who=ADMINISTRATORS, makes="alerts.dismiss"),
     ),
 )

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 from typing import Final
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 import structlog
 from anyio import Event
@@ -20,10 +20,11 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from remit.doors.api.access import ONLY_ADMINISTRATORS, ONLY_REVIEWERS
 from remit.doors.api.inside import Inside
 from remit.doors.asgi import App, ClientGone, Exchange, HttpRefusal, Receive, Scope, Send
 from remit.doors.console.cookies import PREFIX
-from remit.doors.console.forms import Form, form_of
+from remit.doors.console.forms import Form, form_of, page_of
 from remit.doors.console.page import Action, Page, Role
 from remit.doors.console.pages import PAGES
 from remit.doors.console.preferences import PREFERENCES
@@ -31,15 +32,16 @@ from remit.doors.console.recent import Recent
 from remit.doors.console.rendering import HEADERS, Rendering
 from remit.doors.console.sessions import Sessions, SignedIn
 from remit.doors.console.sign_in_page import SIGN_IN
-from remit.doors.console.signing_in import SigningIn
+from remit.doors.console.signing_in import TYPED, SigningIn
 from remit.doors.console.visitor import OF_TENANT, Visitor
 from remit.doors.guard import Guard
-from remit.errors import ClientError, ProblemDetails, StorageUnavailable
+from remit.errors import AuditUnavailable, ClientError, ProblemDetails, StorageUnavailable
 
 log = structlog.get_logger(__name__)
 
 FORBIDDEN: Final = 403
 CONFLICT: Final = 409
+UNAVAILABLE: Final = 503
 
 
 class Console:
@@ -184,9 +186,12 @@ class _Place:
     def _sign_in(self, request: Request) -> Response:
         if request.headers.get("sec-fetch-mode", "navigate") != "navigate":
             return PlainTextResponse("sign in again", 401, headers=dict(HEADERS))
-        asked = f"?{request.url.query}" if request.url.query else ""
-        tail = f"?next={quote(request.url.path + asked)}" if request.method == "GET" else ""
-        where = f"{urlsplit(self.sessions.base(request)).path}{SIGN_IN}{tail}"
+        base = self.sessions.base(request)
+        asked = {"next": page_of(request, base)}
+        if request.method == "POST":
+            asked[TYPED] = "yes"
+        tail = f"?{urlencode(asked, safe='/', quote_via=quote)}" if asked["next"] else ""
+        where = f"{urlsplit(base).path}{SIGN_IN}{tail}"
         return RedirectResponse(where, 303, headers=dict(HEADERS))
 
     async def on_http_exception(self, request: Request, error: Exception) -> Response:
@@ -223,19 +228,28 @@ async def _on_gone(_request: Request, _error: Exception) -> Response:
 
 async def _run(action: Action, visitor: Visitor) -> Response:
     if not visitor.is_one_of(action.who):
-        needed = " or ".join(sorted(role.value for role in action.who - {Role.ANYBODY}))
-        return _refusal(
-            visitor,
-            FORBIDDEN,
-            "This is not for you",
-            f"it needs the role {needed}, and you are signed in as {visitor.principal.subject}",
-        )
+        return await _refused_to(action, visitor)
     try:
         return await action.run(visitor)
     except ClientError as error:
         if not isinstance(error, ProblemDetails):
             log.warning("the api's answer cannot be used", path=action.path, error=str(error))
         return visitor.refused(error)
+
+
+async def _refused_to(action: Action, visitor: Visitor) -> Response:
+    """Answer somebody for whom it is not meant; an attempt at a change is on record then."""
+    needed = " or ".join(sorted(role.value for role in action.who - {Role.ANYBODY}))
+    why = f"it needs the role {needed}"
+    operation = action.makes if isinstance(action.makes, str) else action.makes(visitor)
+    if operation:
+        rule = ONLY_REVIEWERS if Role.REVIEWER in action.who else ONLY_ADMINISTRATORS
+        try:
+            why = str(await visitor.inside.refuse(visitor.principal, operation, rule))
+        except AuditUnavailable as error:
+            return _refusal(visitor, UNAVAILABLE, "This cannot be put on record", str(error))
+    said = f"{why}, and you are signed in as {visitor.principal.subject}"
+    return _refusal(visitor, FORBIDDEN, "This is not for you", said)
 
 
 def _refusal(visitor: Visitor, status: int, title: str, detail: str) -> Response:

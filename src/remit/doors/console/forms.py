@@ -9,7 +9,7 @@ import hmac
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, quote, urlsplit
 
 from starlette.requests import Request
 
@@ -53,6 +53,33 @@ class Form:
     def all(self, name: str) -> Sequence[str]:
         """Return every value of a field."""
         return [value for each, value in self.pairs if each == name]
+
+
+def page_of(request: Request, base: str) -> str:
+    """Return the page that a request is of, with its query, as `safe_next` takes it.
+
+    Of a form that was sent that is the page that it stands on, which the browser names; empty where
+    that is none of this gateway's.
+
+    Args:
+        request: As it came.
+        base: The root of this gateway's own URLs, as the browser reaches it.
+    """
+    root = urlsplit(base)
+    if request.method == "GET":
+        path = request.scope.get("raw_path", b"").decode("latin-1") or quote(request.url.path)
+        return _with_query(path.removeprefix(root.path), request.url.query)
+    try:
+        sender = urlsplit(request.headers.get("referer", ""))
+    except ValueError:
+        return ""
+    if (sender.scheme, sender.netloc) != (root.scheme, root.netloc):
+        return ""
+    return _with_query(sender.path.removeprefix(root.path), sender.query)
+
+
+def _with_query(path: str, query: str) -> str:
+    return f"{path}?{query}" if query else path
 
 
 def status_of(problem: ProblemDetails | None) -> int:

@@ -243,9 +243,9 @@ def _groups(document: Mapping[str, Any]) -> Mapping[str, Sequence[str]]:
 ACTIONS: Final = (
     Action(path=LIST, run=show, who=READERS, method="GET"),
     Action(path=NEW, run=new, who=ADMINISTRATORS, method="GET"),
-    Action(path=NEW, run=create, who=ADMINISTRATORS),
+    Action(path=NEW, run=create, who=ADMINISTRATORS, makes="grants.create"),
     Action(path=EDIT, run=edit, who=ADMINISTRATORS, method="GET"),
-    Action(path=EDIT, run=change, who=ADMINISTRATORS),
-    Action(path=REMOVE, run=remove, who=ADMINISTRATORS),
+    Action(path=EDIT, run=change, who=ADMINISTRATORS, makes="grants.replace"),
+    Action(path=REMOVE, run=remove, who=ADMINISTRATORS, makes="grants.remove"),
 )
 """What the page of roles has of this."""

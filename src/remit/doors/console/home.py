@@ -150,8 +150,8 @@ def _waits(found: Overview) -> Sequence[tuple[int, str, str, Mapping[str, str]]]
     return [
         (waiting.alerts, "open alerts", "/alerts", {"status": "open"}),
         (waiting.mail, "unread mails to a human", "/inbox", {}),
-        (waiting.suggestions, "suggested queries", "/queries", {}),
-        (waiting.changes, "changes of schemas", "/ontology", {}),
+        (waiting.suggestions, "suggested queries", "/queries", {"tab": "pending"}),
+        (waiting.changes, "changes of schemas", "/ontology", {"tab": "changes"}),
     ]
 
 

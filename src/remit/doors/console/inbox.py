@@ -8,6 +8,7 @@ from starlette.responses import Response
 from remit.client import crew, inbox
 from remit.client.crew import Member
 from remit.client.inbox import Mail
+from remit.client.operations import Page as Part
 from remit.doors.console.agents import STATES
 from remit.doors.console.forms import status_of
 from remit.doors.console.page import ADMINISTRATORS, READERS, Action, Page
@@ -23,22 +24,23 @@ CRITICAL: Final = "⚠️ CRITICAL: "
 
 _PATH: Final = "/inbox"
 _SHOWN: Final = 100
-_MOST: Final = 1000
 _CONFLICT: Final = 409
 _NOT_FOUND: Final = 404
 
+Mails = Part[Mail]
+
 
 async def show(visitor: Visitor) -> Response:
-    """Show the mail, what is not read first, each newest first."""
-    limit = _MOST if visitor.asked("all") else _SHOWN
-    unread = (await visitor.ask(inbox.list_newest(limit=limit))).items
-    both = (await visitor.ask(inbox.list_newest(every=True, limit=limit))).items
+    """Show the mail, what is not read first, each newest first; older mail is on pages behind."""
+    unread, both = await _pages(visitor)
     members = await visitor.ask_all(crew.list_all())
     return visitor.render(
         "inbox.html",
-        unread=unread,
-        read=[mail for mail in both if mail.read is not None],
-        is_cut=limit < _MOST and len(both) == limit,
+        unread=[mail for mail in unread.items if mail.read is None],
+        read=[mail for mail in both.items if mail.read is not None],
+        is_first=not (visitor.asked("unread") or visitor.asked("older")),
+        more_unread=unread.next if unread is not both else None,
+        more=both.next,
         members={member.id: member for member in members},
         states=STATES,
         at=at,
@@ -46,6 +48,21 @@ async def show(visitor: Visitor) -> Response:
         subject_of=subject_of,
         gateway=GATEWAY,
     )
+
+
+async def _pages(visitor: Visitor) -> tuple[Mails, Mails]:
+    """Return the part of what is not read, and the part of all mail, that are asked for.
+
+    Behind the first page they go on apart: `unread` is the cursor of the one, `older` of the other.
+    """
+    unread, older = visitor.asked("unread"), visitor.asked("older")
+    if older:
+        both = await visitor.ask(inbox.list_newest(every=True, limit=_SHOWN, cursor=older))
+        return both, both
+    first = await visitor.ask(inbox.list_newest(limit=_SHOWN, cursor=unread or None))
+    if unread:
+        return first, Mails(items=())
+    return first, await visitor.ask(inbox.list_newest(every=True, limit=_SHOWN))
 
 
 async def show_one(visitor: Visitor) -> Response:
@@ -148,7 +165,9 @@ PAGE: Final = Page(
     who=READERS,
     actions=(
         Action(path=f"{_PATH}/{{id}}", run=show_one, who=READERS, method="GET"),
-        Action(path=f"{_PATH}/{{id}}/read", run=mark_as_read, who=ADMINISTRATORS),
-        Action(path=f"{_PATH}/{{id}}/reply", run=reply, who=ADMINISTRATORS),
+        Action(
+            path=f"{_PATH}/{{id}}/read", run=mark_as_read, who=ADMINISTRATORS, makes="inbox.read"
+        ),
+        Action(path=f"{_PATH}/{{id}}/reply", run=reply, who=ADMINISTRATORS, makes="inbox.reply"),
     ),
 )

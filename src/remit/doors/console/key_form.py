@@ -136,6 +136,6 @@ async def _form(
 
 ACTIONS: Final = (
     Action(path=NEW, run=show_new, who=ADMINISTRATORS, method="GET"),
-    Action(path=NEW, run=create, who=ADMINISTRATORS),
+    Action(path=NEW, run=create, who=ADMINISTRATORS, makes="keys.create"),
 )
 """They belong to the page "Keys"."""

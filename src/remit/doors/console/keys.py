@@ -187,7 +187,7 @@ PAGE: Final = Page(
     actions=(
         *key_form.ACTIONS,
         Action(path=f"{_PATH}/{{id}}", run=show_one, who=READERS, method="GET"),
-        Action(path=f"{_PATH}/{{id}}/rotate", run=rotate, who=ADMINISTRATORS),
-        Action(path=f"{_PATH}/{{id}}/revoke", run=revoke, who=ADMINISTRATORS),
+        Action(path=f"{_PATH}/{{id}}/rotate", run=rotate, who=ADMINISTRATORS, makes="keys.rotate"),
+        Action(path=f"{_PATH}/{{id}}/revoke", run=revoke, who=ADMINISTRATORS, makes="keys.revoke"),
     ),
 )

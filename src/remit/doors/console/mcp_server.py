@@ -52,13 +52,13 @@ SWITCHES: Final = (
         option="addQueryTools",
         group="developer",
         label="Add Query Tools",
-        hint="Explore the schema, run queries, use approved ones.",
+        hint="Include schema exploration and query execution tools.",
     ),
     Switch(
         option="addOntologyMaintenance",
         group="developer",
         label="Add Ontology Maintenance",
-        hint="Manage queries and ontology, answer its open questions.",
+        hint="Include ontology management and refinement tools.",
     ),
 )
 """Every switch of the page, in its order (S2.5)."""
@@ -229,8 +229,18 @@ PAGE: Final = Page(
     show=show,
     who=READERS,
     actions=(
-        Action(path=f"{_PATH}/options", run=switch, who=ADMINISTRATORS),
-        Action(path=f"{_PATH}/agent-key", run=generate, who=ADMINISTRATORS),
-        Action(path=f"{_PATH}/agent-key/revoke", run=revoke, who=ADMINISTRATORS),
+        Action(path=f"{_PATH}/options", run=switch, who=ADMINISTRATORS, makes="projects.configure"),
+        Action(
+            path=f"{_PATH}/agent-key",
+            run=generate,
+            who=ADMINISTRATORS,
+            makes="projects.regenerate_agent_key",
+        ),
+        Action(
+            path=f"{_PATH}/agent-key/revoke",
+            run=revoke,
+            who=ADMINISTRATORS,
+            makes="projects.revoke_agent_key",
+        ),
     ),
 )

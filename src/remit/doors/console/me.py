@@ -44,5 +44,13 @@ PAGE: Final = Page(
     group="You",
     show=show,
     who=EVERYBODY,
-    actions=(Action(path="/tenants", run=create_tenant, who=ADMINISTRATORS, is_of_tenant=False),),
+    actions=(
+        Action(
+            path="/tenants",
+            run=create_tenant,
+            who=ADMINISTRATORS,
+            is_of_tenant=False,
+            makes="tenants.create",
+        ),
+    ),
 )

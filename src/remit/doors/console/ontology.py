@@ -22,6 +22,8 @@ async def show(visitor: Visitor) -> Response:
     """Show the tab that is asked for; questions, if none is."""
     chosen, wanted = await choose(visitor), visitor.asked("tab")
     if wanted == CHANGES:
+        if not visitor.asked("datasource"):
+            chosen = await ontology_changes.with_changes(visitor, chosen)
         return await ontology_changes.show_list(visitor, chosen)
     if wanted == SCHEMA:
         return await ontology_schema.show(visitor, chosen)

@@ -1,6 +1,7 @@
 """What was found to differ from what is known of the data, and deciding on it (S2.43, S2.44)."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from starlette.responses import Response
@@ -67,6 +68,18 @@ async def show_list(
     )
 
 
+async def with_changes(visitor: Visitor, chosen: Chosen) -> Chosen:
+    """Return the first datasource for which changes wait, or the one that is chosen if none do."""
+    usual = [chosen.one] if chosen.one is not None else []
+    for source in (*usual, *chosen.every):
+        asked = data_changes.list_all(
+            visitor.tenant, source.name, status=ChangeStatus.PENDING.value, limit=1
+        )
+        if (await visitor.ask(asked)).items:
+            return replace(chosen, one=source)
+    return chosen
+
+
 async def scan(visitor: Visitor) -> Response:
     """Look at the data for new values and likely foreign keys."""
     chosen, source = await one_by(visitor)
@@ -123,8 +136,10 @@ def _were(count: int) -> str:
 ONE: Final = f"{AT}/changes/{{change}}"
 
 ACTIONS: Final = (
-    Action(path=f"{AT}/scan", run=scan, who=DECIDERS),
-    Action(path=f"{AT}/approve-all", run=approve_all, who=DECIDERS),
-    Action(path=f"{ONE}/approve", run=approve, who=DECIDERS),
-    Action(path=f"{ONE}/reject", run=reject, who=DECIDERS),
+    Action(path=f"{AT}/scan", run=scan, who=DECIDERS, makes="data_changes.scan"),
+    Action(
+        path=f"{AT}/approve-all", run=approve_all, who=DECIDERS, makes="data_changes.approve_all"
+    ),
+    Action(path=f"{ONE}/approve", run=approve, who=DECIDERS, makes="data_changes.approve"),
+    Action(path=f"{ONE}/reject", run=reject, who=DECIDERS, makes="data_changes.reject"),
 )

@@ -97,16 +97,19 @@ def _stating(
 
 
 def _kind(visitor: Visitor) -> Kind:
-    wanted = visitor.path["kind"]
-    for kind in KINDS:
-        if kind.key == wanted:
-            return kind
+    kind = _find_kind(visitor)
+    if kind is not None:
+        return kind
     raise ProblemDetails(
-        f"there is no kind {wanted[:80]!r} of things that are stated",
+        f"there is no kind {visitor.path['kind'][:80]!r} of things that are stated",
         status=NOT_FOUND,
         code="",
         title="No such kind",
     )
+
+
+def _find_kind(visitor: Visitor) -> Kind | None:
+    return next((kind for kind in KINDS if kind.key == visitor.path["kind"]), None)
 
 
 def _length(kind: Kind) -> int:
@@ -139,10 +142,24 @@ def _page(visitor: Visitor, thing: Thing, problem: ProblemDetails | None = None)
     )
 
 
+def _put_of(visitor: Visitor) -> str:
+    """Return what the API calls it to state a thing of that kind."""
+    kind = _find_kind(visitor)
+    if kind is None:
+        return ""
+    return kind.put("-", "-", *["-"] * _length(kind), {}, if_match=ontology.NEW).id
+
+
+def _removal_of(visitor: Visitor) -> str:
+    """Return what the API calls it to remove a thing of that kind."""
+    kind = _find_kind(visitor)
+    return "" if kind is None else kind.remove("-", "-", *["-"] * _length(kind), if_match="*").id
+
+
 ONE: Final = f"{AT}/stated/{{kind}}"
 
 ACTIONS: Final = (
     Action(path=ONE, run=edit, who=DECIDERS, method="GET"),
-    Action(path=ONE, run=save, who=DECIDERS),
-    Action(path=f"{ONE}/delete", run=remove, who=DECIDERS),
+    Action(path=ONE, run=save, who=DECIDERS, makes=_put_of),
+    Action(path=f"{ONE}/delete", run=remove, who=DECIDERS, makes=_removal_of),
 )

@@ -137,10 +137,16 @@ async def _page(visitor: Visitor, entered: Entered) -> Response:
     )
 
 
+def _move_of(visitor: Visitor) -> str:
+    """Return what the API calls the move that is asked for."""
+    move, _ = MOVES.get(visitor.sent("move"), MOVES["skip"])
+    return move("-", "-", "-", "").id
+
+
 ONE: Final = f"{AT}/questions/{{question}}"
 
 ACTIONS: Final = (
     Action(path=ONE, run=show, who=REVIEWERS, method="GET"),
-    Action(path=f"{ONE}/resolve", run=resolve, who=DECIDERS),
-    Action(path=f"{ONE}/aside", run=set_aside, who=DECIDERS),
+    Action(path=f"{ONE}/resolve", run=resolve, who=DECIDERS, makes="questions.resolve"),
+    Action(path=f"{ONE}/aside", run=set_aside, who=DECIDERS, makes=_move_of),
 )

@@ -52,7 +52,10 @@ async def refresh(visitor: Visitor) -> Response:
         )
     except ProblemDetails as problem:
         return await show(visitor, chosen, problem)
-    said = f"{counted(len(seen.tables), 'table')} seen; {_waiting(seen.pending_changes)}."
+    count = sum(each.is_selected for each in seen.tables)
+    usable = "" if count == len(seen.tables) else f", of which tools may use {count}"
+    tables = counted(len(seen.tables), "table")
+    said = f"{tables} seen{usable}; {_waiting(seen.pending_changes)}."
     tab = CHANGES if seen.pending_changes else SCHEMA
     return go_to_tab(visitor, source, tab, said)
 
@@ -63,4 +66,6 @@ def _waiting(count: int) -> str:
     return f"{counted(count, 'change')} {'waits' if count == 1 else 'wait'} for a decision"
 
 
-ACTIONS: Final = (Action(path=f"{AT}/refresh", run=refresh, who=DECIDERS),)
+ACTIONS: Final = (
+    Action(path=f"{AT}/refresh", run=refresh, who=DECIDERS, makes="data_schema.refresh"),
+)

@@ -63,6 +63,8 @@ class Action:
         counts: Whether somebody is there who asks; what a page asks by itself keeps no session
             alive.
         is_of_tenant: Whether a form that comes here means the tenant that its page was about.
+        makes: What the API calls the change that is asked for here, such as `keys.create`, or what
+            tells; empty where nothing is changed. What somebody may not is on record as that.
     """
 
     path: str
@@ -71,6 +73,7 @@ class Action:
     method: str = "POST"
     counts: bool = True
     is_of_tenant: bool = True
+    makes: "str | Callable[[Visitor], str]" = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

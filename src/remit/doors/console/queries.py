@@ -1,7 +1,7 @@
 """Page: approved queries, those who may run them, and what waits for a review (S2.29-S2.40)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from starlette.responses import Response
@@ -12,7 +12,7 @@ from remit.client.datasources import Datasource
 from remit.client.operations import Page as Listed
 from remit.client.queries import Query, Result
 from remit.doors.console import query_edits, suggestions
-from remit.doors.console.data_sources import choose, named_in_path
+from remit.doors.console.data_sources import Chosen, choose, named_in_path
 from remit.doors.console.forms import status_of
 from remit.doors.console.page import DECIDERS, MEMBERS, REVIEWERS, Action, Page
 from remit.doors.console.query_form import rows_of, value_of
@@ -37,6 +37,8 @@ async def show(visitor: Visitor) -> Response:
     """Show the queries of a datasource, or the suggestions for it."""
     chosen = await choose(visitor)
     tab = visitor.asked("tab") or "approved"
+    if tab == "pending" and not visitor.asked("datasource"):
+        chosen = await _with_suggestions(visitor, chosen)
     cursor = visitor.asked("cursor") or None
     listed: Listed[Any] = Listed(items=())
     if chosen.one is not None and tab == "approved":
@@ -68,6 +70,13 @@ async def show(visitor: Visitor) -> Response:
         listed=listed,
         may_change=visitor.is_one_of(DECIDERS),
     )
+
+
+async def _with_suggestions(visitor: Visitor, chosen: Chosen) -> Chosen:
+    """Return the datasource of the oldest suggestion, or the one that is chosen if none waits."""
+    oldest = (await visitor.ask(queries.pending(visitor.tenant, limit=1))).items
+    ids = {each.query.datasource for each in oldest}
+    return replace(chosen, one=next((s for s in chosen.every if s.id in ids), chosen.one))
 
 
 async def show_one(visitor: Visitor) -> Response:
@@ -153,9 +162,9 @@ PAGE: Final = Page(
     actions=(
         *query_edits.ACTIONS,
         Action(path=AT, run=show_one, who=MEMBERS, method="GET"),
-        Action(path=f"{AT}/run", run=run, who=DECIDERS),
-        Action(path=f"{AT}/enabled", run=enable, who=DECIDERS),
-        Action(path=f"{AT}/delete", run=remove, who=DECIDERS),
+        Action(path=f"{AT}/run", run=run, who=DECIDERS, makes="queries.execute"),
+        Action(path=f"{AT}/enabled", run=enable, who=DECIDERS, makes="queries.enable"),
+        Action(path=f"{AT}/delete", run=remove, who=DECIDERS, makes="queries.remove"),
         *suggestions.ACTIONS,
     ),
 )

@@ -98,7 +98,9 @@ def _page(visitor: Visitor, shown: Shown) -> Response:
 
 ACTIONS: Final = (
     Action(path="/queries/{datasource}/new", run=new, who=DECIDERS, method="GET"),
-    Action(path="/queries/{datasource}/new", run=create, who=DECIDERS),
+    Action(path="/queries/{datasource}/new", run=create, who=DECIDERS, makes="queries.create"),
     Action(path="/queries/{datasource}/{query}/edit", run=edit, who=DECIDERS, method="GET"),
-    Action(path="/queries/{datasource}/{query}/edit", run=change, who=DECIDERS),
+    Action(
+        path="/queries/{datasource}/{query}/edit", run=change, who=DECIDERS, makes="queries.replace"
+    ),
 )

@@ -16,6 +16,7 @@ from starlette.responses import HTMLResponse, Response
 
 from remit.doors.console import charts
 from remit.doors.console.cookies import PREFIX, Cookie
+from remit.doors.console.forms import page_of
 from remit.doors.console.page import Page
 
 if TYPE_CHECKING:
@@ -40,10 +41,13 @@ NOTHING: Final = "\N{EM DASH}"
 """Stands where there is no value."""
 
 _SHOWN_AS_ARE: Final = "\n\t"
+_DIRECTIONS: Final = (0x061C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A))
+"""What ends a line, or turns a text around, without being seen."""
+
 _CONTROLS: Final = {
     **{code: 0x2400 + code for code in range(0x20) if chr(code) not in _SHOWN_AS_ARE},
     0x7F: 0x2421,
-    **dict.fromkeys([*range(0x80, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)], 0xFFFD),
+    **dict.fromkeys([*range(0x80, 0xA0), *_DIRECTIONS], 0xFFFD),
 }
 """Characters that would act instead of being seen, each to a picture of it."""
 
@@ -67,6 +71,7 @@ class Rendering:
             trim_blocks=True,
             lstrip_blocks=True,
             auto_reload=False,
+            finalize=as_shown,
         )
         self._environment.filters |= {
             "time": as_time,
@@ -79,7 +84,6 @@ class Rendering:
         self._always: Mapping[str, Any] = {
             "charts": charts,
             "version": asset_version(),
-            "seen": as_visible,
         }
 
     def page(self, visitor: "Visitor", template: str, *, status: int, **context: Any) -> Response:
@@ -92,6 +96,7 @@ class Rendering:
                 "said": visitor.said,
                 "csrf": visitor.signed_in.csrf,
                 "here": visitor.request.url.path,
+                "back": page_of(visitor.request, visitor.base),
                 **self._of(visitor),
                 **context,
             },
@@ -205,5 +210,13 @@ def as_part(value: str) -> str:
 
 
 def as_visible(text: str) -> str:
-    """Return a text whose control characters can be seen, and do nothing."""
-    return text.translate(_CONTROLS)
+    """Return a text whose control characters can be seen, and do nothing; lines end as here."""
+    return text if text.isprintable() else text.replace("\r\n", "\n").translate(_CONTROLS)
+
+
+def as_shown(value: object) -> object:
+    """Return what a template prints: of a text what can be seen, unless it is escaped already.
+
+    So nobody has to think of it who writes a template. What a form sends again is `value|e`.
+    """
+    return as_visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value

@@ -78,6 +78,6 @@ def _bound(name: str, text: str) -> int | None:
 
 ACTIONS: Final = (
     Action(path=AT, run=show, who=READERS, method="GET"),
-    Action(path=AT, run=change, who=ADMINISTRATORS),
+    Action(path=AT, run=change, who=ADMINISTRATORS, makes="data_audit.retain"),
 )
 """They belong to the page "Audit"."""

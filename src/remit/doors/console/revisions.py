@@ -167,9 +167,14 @@ PAGE: Final = Page(
     who=READERS,
     actions=(
         Action(path=EDIT, run=edit, who=ADMINISTRATORS, method="GET"),
-        Action(path=EDIT, run=change, who=ADMINISTRATORS),
+        Action(path=EDIT, run=change, who=ADMINISTRATORS, makes="declaration.apply"),
         Action(path=f"{LIST}/{{number}}", run=show_one, who=READERS, method="GET"),
         Action(path=f"{LIST}/{{number}}/export", run=export, who=READERS, method="GET"),
-        Action(path=f"{LIST}/{{number}}/rollback", run=roll_back, who=ADMINISTRATORS),
+        Action(
+            path=f"{LIST}/{{number}}/rollback",
+            run=roll_back,
+            who=ADMINISTRATORS,
+            makes="revisions.rollback",
+        ),
     ),
 )

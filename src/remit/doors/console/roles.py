@@ -237,11 +237,11 @@ PAGE: Final = Page(
     actions=(
         Action(path=ONE, run=show_one, who=READERS, method="GET"),
         Action(path=EDIT, run=edit, who=ADMINISTRATORS, method="GET"),
-        Action(path=EDIT, run=change, who=ADMINISTRATORS),
+        Action(path=EDIT, run=change, who=ADMINISTRATORS, makes="roles.change"),
         Action(path=NEW, run=new, who=ADMINISTRATORS, method="GET"),
-        Action(path=NEW, run=create, who=ADMINISTRATORS),
-        Action(path=DENY, run=deny, who=ADMINISTRATORS),
-        Action(path=REMOVE, run=remove, who=ADMINISTRATORS),
+        Action(path=NEW, run=create, who=ADMINISTRATORS, makes="roles.create"),
+        Action(path=DENY, run=deny, who=ADMINISTRATORS, makes="roles.change"),
+        Action(path=REMOVE, run=remove, who=ADMINISTRATORS, makes="roles.remove"),
         *grants.ACTIONS,
     ),
 )

@@ -216,10 +216,12 @@ def _at(name: str) -> str:
 
 ACTIONS: Final = (
     Action(path=NEW, run=show_new, who=ADMINISTRATORS, method="GET"),
-    Action(path=NEW, run=create, who=ADMINISTRATORS),
+    Action(path=NEW, run=create, who=ADMINISTRATORS, makes="servers.create"),
     Action(path="/servers/{name}/edit", run=show_edit, who=ADMINISTRATORS, method="GET"),
-    Action(path="/servers/{name}/edit", run=change, who=ADMINISTRATORS),
-    Action(path="/servers/{name}/access", run=change_access, who=ADMINISTRATORS),
-    Action(path="/servers/{name}/remove", run=remove, who=ADMINISTRATORS),
+    Action(path="/servers/{name}/edit", run=change, who=ADMINISTRATORS, makes="servers.change"),
+    Action(
+        path="/servers/{name}/access", run=change_access, who=ADMINISTRATORS, makes="servers.change"
+    ),
+    Action(path="/servers/{name}/remove", run=remove, who=ADMINISTRATORS, makes="servers.remove"),
 )
 """They belong to the page "Servers"."""

@@ -133,9 +133,15 @@ PAGE: Final = Page(
         *examination.ACTIONS,
         *server_edits.ACTIONS,
         Action(path="/servers/{name}", run=show_one, who=READERS, method="GET"),
-        Action(path="/servers/{name}/test", run=try_out, who=ADMINISTRATORS),
-        Action(path="/servers/{name}/restart", run=restart, who=ADMINISTRATORS),
-        Action(path="/servers/{name}/disable", run=disable, who=ADMINISTRATORS),
-        Action(path="/servers/{name}/enable", run=enable, who=ADMINISTRATORS),
+        Action(path="/servers/{name}/test", run=try_out, who=ADMINISTRATORS, makes="servers.test"),
+        Action(
+            path="/servers/{name}/restart", run=restart, who=ADMINISTRATORS, makes="servers.restart"
+        ),
+        Action(
+            path="/servers/{name}/disable", run=disable, who=ADMINISTRATORS, makes="servers.disable"
+        ),
+        Action(
+            path="/servers/{name}/enable", run=enable, who=ADMINISTRATORS, makes="servers.enable"
+        ),
     ),
 )

@@ -57,6 +57,7 @@ class SignInPage:
         request: Request,
         problem: str = "",
         *,
+        note: str = "",
         wanted: str = "",
         status: int = HTTPStatus.OK,
         headers: Mapping[str, str] | None = None,
@@ -67,6 +68,7 @@ class SignInPage:
         Args:
             request: What is answered.
             problem: What went wrong and what to do, in a line.
+            note: What else there is to know, likewise.
             wanted: Where to go after the sign-in, as `safe_next` gives it.
             status: HTTP status.
             headers: More headers.
@@ -81,6 +83,7 @@ class SignInPage:
             base=base,
             status=status,
             problem=problem,
+            note=note,
             next=wanted or f"{PREFIX}/",
             oidc=self._has_provider(),
             csrf=token_of(bound),

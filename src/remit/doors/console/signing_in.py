@@ -23,12 +23,18 @@ from remit.identity.sessions import SignIns
 
 AT_PROVIDER: Final = f"{SIGN_IN}/oidc"
 CALLBACK: Final = f"{SIGN_IN}/callback"
+TYPED: Final = "typed"
+"""Parameter of the sign-in: whoever comes has sent a form after the session had ended."""
 
 WRONG_KEY: Final = (
     "this key does not hold: it is unknown, mistyped, expired or revoked;"
     " an administrator makes one with 'remit keys create'"
 )
 STALE_FORM: Final = "this form is not from this browser, or an old one; please sign in here"
+ENDED: Final = (
+    "your session has ended, so nothing was done; most of what you typed is still in the history of"
+    " this browser: sign in, and then go back to it"
+)
 FOREIGN_SIGN_OUT: Final = "you are still signed in: another page asked for this sign-out, not yours"
 
 
@@ -85,7 +91,8 @@ class SigningIn:
             return self._page.away(request, wanted=wanted)
         if signed_in is not None:
             return self._page.go(request, wanted)
-        return self._page.show(request, wanted=wanted)
+        note = ENDED if TYPED in request.query_params else ""
+        return self._page.show(request, wanted=wanted, note=note)
 
     async def take_key(self, request: Request) -> Response:
         """Sign somebody in who has a key."""

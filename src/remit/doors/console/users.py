@@ -81,7 +81,7 @@ PAGE: Final = Page(
     show=show,
     who=READERS,
     actions=(
-        Action(path=f"{_PATH}/disable", run=disable, who=ADMINISTRATORS),
-        Action(path=f"{_PATH}/enable", run=enable, who=ADMINISTRATORS),
+        Action(path=f"{_PATH}/disable", run=disable, who=ADMINISTRATORS, makes="users.disable"),
+        Action(path=f"{_PATH}/enable", run=enable, who=ADMINISTRATORS, makes="users.enable"),
     ),
 )

@@ -6,10 +6,12 @@ It is not MCP: no session, no list, one tool a request, and codes of its own (R1
 """
 
 import re
+import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Final
 
 import anyio
@@ -21,7 +23,13 @@ from remit.calls.current import begin
 from remit.calls.ids import new_id
 from remit.calls.pipeline import Calls
 from remit.doors.asgi import JSON, ClientGone, Exchange, HttpRefusal
-from remit.doors.credentials import Authenticate, NotAdmitted, credential_of, principal_of
+from remit.doors.credentials import (
+    Authenticate,
+    NotAdmitted,
+    admitted,
+    credential_of,
+    principal_of,
+)
 from remit.doors.execute.answers import (
     Answer,
     Failure,
@@ -178,7 +186,10 @@ class ExecuteEndpoint:
             scope=None,
             arguments=asked.arguments,
             meta=meta,
-            started=self._now(),
+            started=time.monotonic(),
+            again=partial(
+                admitted, self._authenticate, credential_of(exchange.head), exchange.path
+            ),
         )
         answer: bytes | Failure | None = None
         with self._disconnects.watch(exchange):

@@ -20,6 +20,7 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
         conversation: Hears what servers say meanwhile; None when nothing is wanted.
         session: Its session of the older eras, or empty.
         headers: Mirrored arguments of the request, to be passed on.
+        again: Says who the credential of the request stands for by now; None where it had none.
     """
 
     principal: Principal
@@ -29,6 +30,7 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     conversation: Conversation | None = None
     session: str = ""
     headers: Mapping[str, str] = {}
+    again: Callable[[], Awaitable[Principal]] | None = None
 
 
 Reply = bytes | Fault | Answer | Stream

@@ -3,9 +3,9 @@
 Every request that reaches a server is a call of the one pipeline (R10, R29).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime
 from functools import lru_cache
 from typing import Final
 
@@ -52,14 +52,12 @@ class Contents:
         items: ItemListing,
         results: OwnResults,
         problems: Problems,
-        now: Callable[[], datetime],
     ) -> None:
         self._pipeline = pipeline
         self._subscriptions = subscriptions
         self._items = items
         self._results = results
         self._problems = problems
-        self._now = now
         self.methods: Mapping[str, Method] = {
             "prompts/list": self._lister(Listed.PROMPTS),
             "prompts/get": self._get_prompt,
@@ -85,7 +83,7 @@ class Contents:
                     requested=uri,
                     scope=caller.scope,
                     arguments=b"{}",
-                    started=self._now(),
+                    started=time.monotonic(),
                 )
                 tasks.start_soon(self._follow_quietly, inbox, call)
         return [uri for uri in dict.fromkeys(uris) if uri in inbox]
@@ -176,8 +174,9 @@ class Contents:
             scope=caller.scope,
             arguments=arguments,
             meta=message.meta,
-            started=self._now(),
+            started=time.monotonic(),
             extras=extras_of(message, caller),
+            again=caller.again,
         )
 
     async def _run(self, call: Call, *, modern: bool, cacheable: bool = False) -> Reply:

@@ -13,7 +13,7 @@ import anyio
 import msgspec
 
 from remit.doors.mcp.envelope import Message, decoded
-from remit.doors.mcp.questions import Questions
+from remit.doors.mcp.questions import LEFT, Questions
 from remit.model.conversation import LEVELS, Abilities, Answering
 from remit.model.protocol import LOG_LEVEL_META_KEY
 from remit.upstreams.dialogue import refusal
@@ -21,7 +21,6 @@ from remit.upstreams.wire import Malformed, members
 
 CANNOT: Final = "the caller did not say that it can be asked this"
 NOBODY: Final = "the caller takes no questions: it accepts no text/event-stream, or has no session"
-LEFT: Final = "the caller has left"
 TOO_MANY: Final = "too many questions are open; try again later"
 
 _PROGRESS: Final = b'"progressToken"'
@@ -123,6 +122,9 @@ class Telling:
             return
         if not self.abilities.can_answer(method, decoded(params)):
             answer(refusal(CANNOT))
+            return
+        if self._questions.has_ended(self.key):
+            answer(refusal(LEFT))
             return
         number = self._questions.begin(self.key, answer)
         if number is None:

@@ -3,7 +3,7 @@
 MCP 2026-07-28, basic, "Per-request protocol fields", and basic/transports, "Header Validation".
 """
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import lru_cache
 from typing import Any, Final, cast
 
@@ -54,6 +54,7 @@ def modern_caller(
     principal: Principal,
     scope: str | None,
     routing: Routing | None,
+    again: Callable[[], Awaitable[Principal]] | None = None,
 ) -> Caller | Fault:
     """Return the caller of a modern request, or what is wrong with its envelope.
 
@@ -62,6 +63,7 @@ def modern_caller(
         principal: Who sent it.
         scope: The server of the endpoint, or None.
         routing: The routing headers that are there, or None where the transport has none.
+        again: Says who its credential stands for by now, if it has one.
     """
     method, meta = message.method, message.meta
     named = message.named
@@ -71,7 +73,7 @@ def modern_caller(
     verdict = (_judge if is_short else _judge.__wrapped__)(method, meta, named, lines)
     if isinstance(verdict, Fault):
         return verdict
-    return Caller(principal=principal, scope=scope, version=verdict, modern=True)
+    return Caller(principal=principal, scope=scope, version=verdict, modern=True, again=again)
 
 
 def unsupported_version(version: str) -> Fault | None:

@@ -114,9 +114,10 @@ class LegacyEra:
                 del self._streams[nonce]
 
     async def delete(self, request: Request) -> None:
-        """End the session and its stream."""
+        """End the session, its stream, and what it is asked."""
         session = self._needed_session(request)
         self._sessions.end(session.nonce)
+        self._unfinished.questions.end(session.nonce)
         self._door.subscriptions.end(session.nonce)
         self._end_stream(session.nonce)
         await self._unfinished.tell_others(Word(session=session.nonce, is_over=True))
@@ -167,6 +168,7 @@ class LegacyEra:
             version=version,
             modern=False,
             session="" if session is None else session.nonce,
+            again=request.again,
         )
 
     def _session(self, request: Request) -> Session | None:

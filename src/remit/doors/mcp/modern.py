@@ -79,7 +79,9 @@ class ModernEra:
         if approach.doubled:
             text = f"{approach.doubled} header appears more than once"
             return Fault(code=HEADER_MISMATCH, message=text)
-        caller = modern_caller(message, request.principal, approach.scope, approach.routing)
+        caller = modern_caller(
+            message, request.principal, approach.scope, approach.routing, request.again
+        )
         if isinstance(caller, Fault) or message.method != "tools/call":
             return caller
         fault = self._mirrored.fault(message, caller, request.exchange)

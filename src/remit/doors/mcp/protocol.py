@@ -5,8 +5,8 @@
 It does not know HTTP; `http.py` and `stdio.py` serve the same door.
 """
 
+import time
 from collections.abc import Callable, Mapping
-from datetime import datetime
 
 import structlog
 
@@ -33,7 +33,6 @@ from remit.doors.mcp.problems import Problems, internal_error
 from remit.doors.mcp.results import fitted
 from remit.doors.mcp.subscriptions import Subscriptions, UpdateSource
 from remit.errors import BadCall, RemitError
-from remit.identity.clock import utc_now
 from remit.model.calls import Call
 from remit.model.conversation import LEVELS
 from remit.model.principals import Principal
@@ -64,13 +63,11 @@ class McpDoor:
         updates: UpdateSource,
         info: ServerInfo,
         explains: Callable[[Principal], bool],
-        now: Callable[[], datetime] = utc_now,
     ) -> None:
         self.changes = changes
         self.log_levels = LogLevels()
         self._pipeline = pipeline
         self._listing = listing
-        self._now = now
         self._results = OwnResults(info)
         self._problems = Problems(explains, self._results.meta)
         self.subscriptions = Subscriptions(pipeline=pipeline, items=listing.items, updates=updates)
@@ -80,7 +77,6 @@ class McpDoor:
             items=listing.items,
             results=self._results,
             problems=self._problems,
-            now=now,
         )
         self._modern: Mapping[str, Method] = {
             "tools/call": self._call_tool,
@@ -112,6 +108,10 @@ class McpDoor:
             return error_answer(
                 message.id, Fault(code=METHOD_NOT_FOUND, message="Method not found")
             )
+        # Of a modern message that was judged with the rest of its envelope.
+        if not caller.modern and message.meta and message.meta.lstrip()[:1] != b"{":
+            text = "Invalid params: _meta must be an object"
+            return error_answer(message.id, Fault(code=INVALID_PARAMS, message=text))
         request_id = new_id()
         current = begin(request_id, caller.principal)
         try:
@@ -140,8 +140,9 @@ class McpDoor:
             scope=caller.scope,
             arguments=message.param("arguments") or b"{}",
             meta=message.meta,
-            started=self._now(),
+            started=time.monotonic(),
             extras=extras_of(message, caller),
+            again=caller.again,
             member=member,
         )
         try:

@@ -5,9 +5,15 @@ from itertools import count
 from typing import Final
 
 from remit.model.conversation import Answering
+from remit.upstreams.dialogue import refusal
 
 MOST_OPEN: Final = 1024
 """Questions of one process that wait for an answer."""
+
+MOST_ENDED: Final = 10_000
+"""Ended sessions that are remembered; beyond it the oldest could be asked again, in vain."""
+
+LEFT: Final = "the caller has left"
 
 
 class Questions:
@@ -21,6 +27,7 @@ class Questions:
         self._prefix = prefix
         self._numbers = count(1)
         self._open: dict[tuple[Hashable, bytes], Answering] = {}
+        self._ended: dict[Hashable, None] = {}
 
     def begin(self, session: Hashable, answer: Answering) -> bytes | None:
         """Return the raw id of a new question to *session*, or None when too many are open."""
@@ -37,6 +44,19 @@ class Questions:
             return False
         answer(tail)
         return True
+
+    def end(self, session: Hashable) -> None:
+        """Refuse what *session* is asked, now and from now on: nobody can answer in it any more."""
+        self._ended[session] = None
+        if len(self._ended) > MOST_ENDED:
+            del self._ended[next(iter(self._ended))]
+        for whose, number in list(self._open):
+            if whose == session:
+                self.answered(session, number, refusal(LEFT))
+
+    def has_ended(self, session: Hashable) -> bool:
+        """Whether nobody can answer in *session* any more."""
+        return session in self._ended
 
     def drop(self, session: Hashable, number: bytes) -> None:
         """Wait for an answer no longer."""

@@ -2,17 +2,14 @@
 
 from typing import Final
 
-from remit.errors import UpstreamProtocolError
+from remit.errors import UnreadableAnswer, UpstreamProtocolError
 from remit.model.protocol import SERVER_INFO_META_KEY
+from remit.upstreams.result_types import COMPLETE, COMPLETED
 from remit.upstreams.wire import Malformed, joined, members
 
-COMPLETE: Final = b'"complete"'
 PRIVATE: Final = b'"private"'
 
 _MODERN_MEMBERS: Final = frozenset({"resultType", "ttlMs", "cacheScope"})
-_COMPLETED: Final = b',"resultType":"complete"}'
-"""How most results of modern servers end: no text and nothing deeper can end like this."""
-
 _SERVER_INFO: Final = SERVER_INFO_META_KEY.encode()
 _TELLTALES: Final = (
     *(f'"{name}"'.encode() for name in sorted(_MODERN_MEMBERS)),
@@ -35,14 +32,14 @@ def fitted(result: bytes, *, modern: bool, cacheable: bool = False) -> bytes:
             more than a caller of the older eras can give.
     """
     if result.lstrip()[:1] != b"{":
-        raise UpstreamProtocolError("the server's answer is no result")
+        raise UnreadableAnswer("the server's answer is no result")
     if not modern:
         return _for_legacy(result)
     return _private(_for_modern(result)) if cacheable else _for_modern(result)
 
 
 def _for_modern(result: bytes) -> bytes:
-    if result.endswith(_COMPLETED):
+    if result.endswith(COMPLETED):
         return result
     if b'"resultType"' in result and "resultType" in _parts(result):
         return result
@@ -89,4 +86,4 @@ def _parts(raw: bytes) -> dict[str, bytes]:
     try:
         return members(raw)
     except Malformed:
-        raise UpstreamProtocolError("the server's answer is no result") from None
+        raise UnreadableAnswer("the server's answer is no result") from None

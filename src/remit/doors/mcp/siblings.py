@@ -23,7 +23,7 @@ LARGEST: Final = 8 * 1024 * 1024
 """Bytes of a word that is taken; an answer comes in a request of half as many."""
 
 PATIENCE: Final = 5.0
-"""Seconds that passing a word on may take."""
+"""Seconds that passing a word on may take, until it is taken."""
 
 
 class Word(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,10 +74,10 @@ class Siblings:
 
         async def hear(stream: SocketStream) -> None:
             with suppress(anyio.BrokenResourceError, msgspec.MsgspecError, TimeoutError):
-                with anyio.fail_after(PATIENCE):
-                    async with stream:
+                async with stream:  # its end tells the other that the word was taken
+                    with anyio.fail_after(PATIENCE):
                         said = await _whole(stream)
-                take(msgspec.json.decode(said, type=Word))
+                    take(msgspec.json.decode(said, type=Word))
 
         async with listener, anyio.create_task_group() as tasks:
             tasks.start_soon(listener.serve, hear)
@@ -88,11 +88,13 @@ class Siblings:
                 path.unlink(missing_ok=True)
 
     async def tell(self, name: str, word: Word) -> None:
-        """Tell one of the others, if it still is there."""
-        with suppress(OSError, anyio.BrokenResourceError, TimeoutError):
+        """Tell one of the others, if it still is there; return when it has taken the word."""
+        with suppress(OSError, anyio.BrokenResourceError, anyio.EndOfStream, TimeoutError):
             with anyio.fail_after(PATIENCE):
                 async with await anyio.connect_unix(self._path(name)) as stream:
                     await stream.send(msgspec.json.encode(word))
+                    await stream.send_eof()
+                    await stream.receive()
 
     async def tell_all(self, word: Word) -> None:
         """Tell all of the others."""

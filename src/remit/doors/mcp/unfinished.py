@@ -26,7 +26,8 @@ class Unfinished:
         in_flight: What they may cancel, by the nonce of the session and the raw id.
         levels: Which log messages they hear, whichever worker was told.
         followers: Who is told what the other workers say of followed resources.
-        endings: Who is told of sessions that another worker was told to end, by their nonces.
+        endings: Who is told of sessions that another worker was told to end, by their nonces;
+            what they are asked ends with them.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -36,7 +37,7 @@ class Unfinished:
         self.in_flight = InFlight()
         self.levels = LogLevels()
         self.followers: list[Callable[[Word], None]] = []
-        self.endings: list[Callable[[str], None]] = []
+        self.endings: list[Callable[[str], None]] = [self.questions.end]
 
     @property
     def has_others(self) -> bool:

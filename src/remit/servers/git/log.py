@@ -2,6 +2,7 @@
 
 from remit.servers.arguments import Arguments
 from remit.servers.errors import ToolError
+from remit.servers.git.dates import known_date
 from remit.servers.git.fence import fenced_paths, plain
 from remit.servers.git.refs import find_commit, get_range
 from remit.servers.git.repository import Repository
@@ -21,7 +22,7 @@ async def git_log(repository: Repository, arguments: Arguments) -> dict[str, obj
     """List the commits that a ref or range reaches, filtered.
 
     Raises:
-        ToolError: If the ref is no commit, or the path is outside.
+        ToolError: If the ref is no commit, a date is none, or the path is outside.
     """
     git, ref = repository.reader, arguments.find_text("ref")
     wanted = arguments.number("max_count", 20)
@@ -31,7 +32,8 @@ async def git_log(repository: Repository, arguments: Arguments) -> dict[str, obj
     for name in ("author", "since", "until"):
         value = arguments.find_text(name)
         if value is not None:
-            options.append(f"--{name}={plain(value, name)}")
+            value = plain(value, name)
+            options.append(f"--{name}={value if name == 'author' else known_date(value, name)}")
     path = arguments.find_text("path")
     paths = fenced_paths(repository.top, [] if path is None else [path])
     if ref is not None:

@@ -53,7 +53,8 @@ async function copy(button) {
   }
 }
 
-let changed = false; // whether a form holds what nobody saved
+const changed = new Set(); // forms that hold what nobody saved
+let sent = null; // the form for which the page is about to be left
 
 document.addEventListener("submit", async (event) => {
   const form = event.target;
@@ -66,11 +67,12 @@ document.addEventListener("submit", async (event) => {
     }
     return;
   }
-  if (form.method !== "dialog") changed = false;
+  if (form.method !== "dialog") sent = form;
 });
 
 document.addEventListener("input", (event) => {
-  if (event.target.closest("form[data-keep]")) changed = true;
+  const form = event.target.closest("form[data-keep]");
+  if (form) changed.add(form);
 });
 
 document.addEventListener("change", (event) => {
@@ -78,7 +80,8 @@ document.addEventListener("change", (event) => {
 });
 
 window.addEventListener("beforeunload", (event) => {
-  if (changed) event.preventDefault();
+  if ([...changed].some((form) => form !== sent)) event.preventDefault();
+  sent = null; // whoever stays is asked again
 });
 
 document.addEventListener("click", async (event) => {

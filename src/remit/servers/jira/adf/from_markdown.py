@@ -1,17 +1,18 @@
 """Markdown to ADF.
 
 A newline is a line break, as in the comments of GitHub. What Markdown can nest and ADF cannot (a
-heading in a list, a quotation in a quotation, a table in a list) keeps its text and loses its
-frame: Jira refuses documents that break its schema.
+heading in a list, a quotation in a quotation, a table in a list, tasks in a quotation) keeps its
+text and loses its frame: Jira refuses documents that break its schema.
 """
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
-from typing import Final
+from typing import Any, Final
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_inline import StateInline
+from markdown_it.token import Token
 from markdown_it.tree import SyntaxTreeNode
 
 from remit.servers.jira.adf.nodes import Node, nodes_in, text_of
@@ -30,6 +31,7 @@ MENTION: Final = "accountid:"
 
 _ALERT: Final = re.compile(r"\[!([A-Z]+)\]\s*")
 _TASK: Final = re.compile(r"\[([ xX])\](\s+|$)")
+_ADDRESS: Final = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _BREAK: Final = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _DEEPEST: Final = 60
 _MARKS: Final[Mapping[str, str]] = {"strong": "strong", "em": "em", "s": "strike"}
@@ -40,13 +42,30 @@ _HEADINGS_IN: Final = frozenset({"doc", "panel", "cell"})
 
 def document(markdown: str) -> Node:
     """Return the ADF document that *markdown* describes."""
-    tokens = _PARSER.parse(markdown.replace("\x00", ""))
+    tokens = _tokens(markdown.replace("\x00", ""))
     if max((token.level for token in tokens), default=0) >= _DEEPEST:
         # The parser drops what is nested deeper, so nothing of it is believed.
         content = [_paragraph(_lines(line, ())) for line in markdown.split("\n") if line.strip()]
     else:
         content = _Blocks().blocks(SyntaxTreeNode(tokens).children, "doc")
     return {"version": 1, "type": "doc", "content": content}
+
+
+def _tokens(markdown: str) -> list[Token]:
+    """Return what *markdown* consists of.
+
+    A line such as `[WIP]: pending` defines a link, and shows nothing itself. Only where each of
+    them is the address of a link that is there are they taken for that; else they stay as text.
+    """
+    found: dict[str, Any] = {}
+    tokens = _PARSER.parse(markdown, found)
+    defined = found.get("references", {})
+    inside = [each for token in tokens for each in token.children or ()]
+    linked = {each.attrGet("href") or each.attrGet("src") for each in inside}
+    is_link = [_ADDRESS.match(to["href"]) and to["href"] in linked for to in defined.values()]
+    if all(is_link) and not found.get("duplicate_refs"):
+        return tokens
+    return _PLAIN_PARSER.parse(markdown)
 
 
 def _parser() -> MarkdownIt:
@@ -68,6 +87,7 @@ def _line_break(state: StateInline, silent: bool) -> bool:
 
 
 _PARSER: Final = _parser()
+_PLAIN_PARSER: Final = _parser().disable("reference")
 
 
 class _Blocks:
@@ -90,7 +110,7 @@ class _Blocks:
                 rule: Node = {"type": "rule"}
                 return [rule if where in _HEADINGS_IN else _paragraph(_lines("---", ()))]
             case "bullet_list" | "ordered_list":
-                return [self._list(node)]
+                return [self._list(node, where)]
             case "blockquote":
                 return self._quotation(node, where)
             case "table":
@@ -111,11 +131,11 @@ class _Blocks:
         content = content or [_paragraph([])]
         return [{"type": "panel", "attrs": {"panelType": panel}, "content": content}]
 
-    def _list(self, node: SyntaxTreeNode) -> Node:
+    def _list(self, node: SyntaxTreeNode, where: str) -> Node:
         items = [self.blocks(item.children, "item") for item in node.children]
         ordered = node.type == "ordered_list"
         states = [_task_state(item) for item in node.children]
-        if not ordered and all(states):
+        if not ordered and all(states) and where != "quote":
             return self._tasks(items, states)
         content: list[Node] = [{"type": "listItem", "content": _item(item)} for item in items]
         if not ordered:
