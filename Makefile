@@ -15,7 +15,7 @@ $(BIN)/remit: requirements.lock pyproject.toml
 $(VENV)/.dev: $(BIN)/remit requirements-dev.lock
 	@echo "adding what the tests need (once)"
 	@$(PIP) -r requirements-dev.lock
-	@scripts/node-tools all && scripts/browser && touch $@
+	@scripts/node-tools all && scripts/debian chromium "no browser tests" chromium fonts-dejavu-core && touch $@
 
 setup: $(VENV)/.dev            ## everything for development
 
@@ -41,7 +41,7 @@ conformance: $(VENV)/.dev      ## the published conformance suite, against remit
 	@scripts/conformance
 
 bench: $(VENV)/.dev            ## remit beside nginx and its peers, in one run: docs/benchmarks.md
-	@python -m bench $(ARGS)
+	@scripts/debian nginx "nothing is compared with it" nginx-light && python -m bench $(ARGS)
 
 example: $(BIN)/remit $(if $(NAME),$(VENV)/.dev)  ## who may merge in the nine roles; NAME=… runs one of examples/
 	@$(if $(NAME),scripts/example $(NAME) $(ARGS),remit who-can git/git_merge --config examples/nine-roles/remit.yaml)

@@ -1,6 +1,7 @@
 """The targets of a run, made ready; one that cannot be had says why, and the others go on."""
 
 import subprocess
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -64,6 +65,7 @@ class LineUp:
             return self._makers()[name]()
         except (BenchError, OSError, subprocess.SubprocessError) as error:
             self.failed[name] = " ".join(str(error).split())[:300]
+            print(f"without {name}: {self.failed[name]}", file=sys.stderr)
             return None
 
     def _makers(self) -> Mapping[str, Callable[[], Target]]:

@@ -34,7 +34,7 @@ def open_chromium() -> Generator[Browser]:
     """Start Chromium, or skip the test where there is none."""
     program = shutil.which("chromium")
     if program is None:
-        pytest.skip("chromium is not installed: scripts/browser installs it on Debian")
+        pytest.skip("chromium is not installed: make setup installs it on Debian, for root")
     expect.set_options(timeout=LONGEST)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program)
