@@ -11,6 +11,7 @@ only prints, unless `--write` says otherwise.
 import argparse
 import os
 import platform
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -143,6 +144,7 @@ def _commit() -> str:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # nothing stays behind
     try:
         sys.exit(main())
     except BenchError as error:
