@@ -16,7 +16,7 @@ import httpx2
 import pytest
 from tests.e2e.processes import Process, descendants
 
-from remit.__main__ import ARENAS
+from remit.__main__ import ALLOCATOR
 from remit.cli.supervisor import Supervisor
 from remit.client.transport import TRUSTS_NOBODY
 from remit.errors import StartupError
@@ -266,9 +266,9 @@ async def test_a_worker_that_replaces_another_takes_calls_once_its_servers_are_u
         running.stop()
 
 
-@pytest.mark.parametrize(("said", "counts"), [({}, b"1"), ({ARENAS: "3"}, b"3")])
-async def test_threads_share_one_arena_unless_the_environment_says_otherwise(
-    tmp_path: Path, said: dict[str, str], counts: bytes
+@pytest.mark.parametrize("said", [{}, {"MALLOC_ARENA_MAX": "3"}])
+async def test_malloc_keeps_little_unless_the_environment_says_otherwise(
+    tmp_path: Path, said: dict[str, str]
 ) -> None:
     config = tmp_path / "remit.yaml"
     config.write_text("version: '1.0'\n")
@@ -278,8 +278,8 @@ async def test_threads_share_one_arena_unless_the_environment_says_otherwise(
         found = {running.process.pid, *(worker.pid for worker in _workers(running))}
         assert len(found) == 1 + WORKERS
         for pid in found:
-            given = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-            assert ARENAS.encode() + b"=" + counts in given
+            given = Path(f"/proc/{pid}/environ").read_text().split("\0")
+            assert {f"{name}={value}" for name, value in (ALLOCATOR | said).items()} <= {*given}
     finally:
         running.stop()
 
