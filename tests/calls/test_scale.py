@@ -4,6 +4,7 @@
 caller may use 40 tools in both. `python -m bench.scale` measures the same in time.
 """
 
+import gc
 import sys
 from collections.abc import Callable
 from types import FrameType
@@ -52,19 +53,22 @@ def large() -> World:
 
 
 def calls_in(work: Callable[[], object]) -> int:
-    """Return how many functions *work* calls, C functions included."""
+    """Return how many functions *work* calls, C functions included, and nobody's finalizers."""
     count = 0
 
     def note(_: FrameType, event: str, __: object) -> None:
         nonlocal count
         count += event in {"call", "c_call"}
 
-    before = sys.getprofile()
+    before, collects = sys.getprofile(), gc.isenabled()
+    gc.disable()
     sys.setprofile(note)
     try:
         work()
     finally:
         sys.setprofile(before)
+        if collects:
+            gc.enable()
     return count
 
 
