@@ -84,6 +84,29 @@ def test_a_bare_member_of_a_group_is_a_user() -> None:
     ]
 
 
+def test_a_user_or_a_group_whom_no_token_can_name_is_a_warning() -> None:
+    # R16: else a deny of it would match nobody in silence
+    far = "CN=" + "x" * 300
+    entries: list[object] = [
+        {"user": "ann ", "effect": "deny", "server": "wiki"},
+        {"subject": "group: ops", "effect": "deny", "server": "wiki"},
+        {"group": far, "effect": "deny", "server": "wiki"},
+        {"group": "listed ", "effect": "deny", "server": "wiki"},
+        {"group": "CN=ops,OU=groups", "effect": "deny", "server": "wiki"},
+    ]
+
+    loaded = parse_document({"grants": entries, "groups": {"listed ": ["ann", "user:bob\u200b"]}})
+
+    assert [(w.code, w.message) for w in loaded.warnings] == [
+        ("unknown-subject", "'grants[0]' names the user 'ann ', as no token can"),
+        ("unknown-subject", "'grants[1]' names the group ' ops', as no token can"),
+        ("unknown-subject", f"'grants[2]' names the group {far[:80]!r}, as no token can"),
+        ("unknown-subject", "'groups.listed [1]' names the user 'bob\\u200b', as no token can"),
+    ]
+    assert "without a space at an end" in loaded.warnings[0].remedy
+    assert len(loaded.declaration.grants) == len(entries)
+
+
 GOOD: dict[str, object] = {"user": "ann", "effect": "allow", "server": "wiki"}
 
 

@@ -1,7 +1,9 @@
 """The built-in issuer of development, issuers without keys to fetch, renewal unasked."""
 
+import json
 from collections.abc import Sequence
 from datetime import timedelta
+from typing import Any
 
 import anyio
 import pytest
@@ -68,6 +70,19 @@ async def test_a_key_that_is_made_while_the_gateway_runs_is_found(setting: Setti
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", "key", '{"kty":"OKP","crv":"Ed25519"}'])
 def test_a_file_that_holds_no_key_is_said_to(text: str) -> None:
+    with pytest.raises(StartupError, match="remove it to have it made anew"):
+        signed(text)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"crv": "X25519"}, {"d": ...}, {"kid": ...}, {"use": "enc"}],
+    ids=["another curve", "no private part", "no id", "for something else"],
+)
+def test_a_key_that_cannot_sign_is_said_to(changes: dict[str, Any]) -> None:
+    key = {**json.loads(make_signing_key()), **changes}
+    text = json.dumps({name: value for name, value in key.items() if value is not ...})
+
     with pytest.raises(StartupError, match="remove it to have it made anew"):
         signed(text)
 

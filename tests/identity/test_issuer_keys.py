@@ -257,6 +257,8 @@ def test_only_keys_that_can_verify_are_taken_from_a_set() -> None:
         {},
         {"kty": "oct", "k": "c2VjcmV0", "kid": "a secret"},
         {"kty": "ML-DSA", "kid": "from tomorrow"},
+        {**good, "kty": ["EC"]},
+        {**good, "kty": {"EC": True}},
         {"kty": "EC", "crv": "P-256", "x": "AA", "y": "AA", "kid": "no point"},
         {**good, "kid": 7},
         {"kty": "RSA", "n": "x" * 171, "e": "AQAB", "kid": "short"},

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from tests.identity.conftest import NOON, Setting
 
-from remit.errors import Unauthenticated
+from remit.errors import InsufficientScope, Unauthenticated
 from remit.identity.api_keys import KeyText, hash_secret
 from remit.model.keys import Key
 from remit.testing.issuer import AUDIENCE
@@ -66,6 +66,20 @@ async def test_of_several_entries_of_one_issuer_that_of_the_tenant_counts(two: S
 
     assert (await two.authenticator()(two.token({"tenant": "acme"}))).tenant == "acme"
     assert (await two.authenticator()(two.token())).tenant == "default"
+
+
+async def test_what_one_entry_of_an_issuer_asks_for_closes_no_other(two: Setting) -> None:
+    two.declare(scopes=("remit",))
+    (defaults,) = two.issuers
+    two.declare(tenant="acme")
+    (acmes,) = two.issuers
+
+    for two.issuers in ((defaults, acmes), (acmes, defaults)):
+        authenticate = two.authenticator()
+        assert (await authenticate(two.token({"tenant": "acme"}))).tenant == "acme"
+        with pytest.raises(InsufficientScope) as caught:
+            await authenticate(two.token({"tenant": "default"}))
+        assert caught.value.scopes == ("remit",)
 
 
 @pytest.mark.parametrize("path", [ACME, ACME.upper(), f"{ACME}/files"])

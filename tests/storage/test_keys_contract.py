@@ -134,6 +134,29 @@ async def test_a_key_that_is_replaced_ends_when_told_and_another_has_its_name(
     assert await keys.find("id2") == new
 
 
+async def test_what_was_replaced_before_holds_no_longer_than_what_is_replaced_now(
+    keys: Keys | InMemoryKeys,
+) -> None:
+    hour = timedelta(hours=1)
+    await keys.add(_key(1))
+    await keys.add(_key(9, tenant="other"))
+    await keys.replace("other", "ci", lambda old: replace(old, id="id8"), NOW + 9 * hour)
+    for number, hours in ((2, -1), (3, 2), (4, 1), (5, 3)):
+        name, end = f"id{number}", NOW + hours * hour
+        await keys.replace("default", "ci", lambda old, name=name: replace(old, id=name), end)
+
+    ends = {key.id: key.revoked for key in await keys.all_keys("default")}
+    assert ends == {
+        "id1": NOW - hour,
+        "id2": NOW + hour,  # until two hours from now, before a later rotation said one
+        "id3": NOW + hour,
+        "id4": NOW + 3 * hour,
+        "id5": None,
+    }
+    others = {key.id: key.revoked for key in await keys.all_keys("other")}
+    assert others == {"id9": NOW + 9 * hour, "id8": None}
+
+
 async def test_revoking_ends_what_was_replaced_and_still_holds(keys: Keys | InMemoryKeys) -> None:
     await keys.add(_key(1))
     for number, hours in ((2, -1), (3, 1)):

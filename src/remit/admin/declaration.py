@@ -5,7 +5,7 @@
 Errors are collected, not thrown one by one: whoever mends a file sees all of them at once.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -20,6 +20,7 @@ from remit.admin.grant_rules import (
     group_problems,
     member_of,
     unknown_agent_type,
+    unknown_to_tokens,
 )
 from remit.admin.http_rules import http_problems
 from remit.admin.issuer_rules import issuer_of, issuer_problems, repeated_issuers
@@ -146,7 +147,7 @@ class _Reader:
         servers = [self._server(name, entry) for name, entry in shape.mcp_servers.items()]
         roles = [self._role(name, entry) for name, entry in shape.roles.items()]
         types = [self._agent_type(name, entry) for name, entry in shape.agent_types.items()]
-        grants = [self._grant(index, entry) for index, entry in enumerate(shape.grants)]
+        grants = [self._grant(i, entry, shape.groups) for i, entry in enumerate(shape.grants)]
         issuers = [self._issuer(index, entry) for index, entry in enumerate(shape.identity.jwt)]
         limits = [self._limit(index, entry) for index, entry in enumerate(shape.limits)]
         self._warn_of_idle_parts(data)
@@ -248,7 +249,7 @@ class _Reader:
             return None
         return AgentTypeRule(type=agent_type, allow=tuple(shape.allow), deny=tuple(shape.deny))
 
-    def _grant(self, index: int, entry: object) -> Grant | None:
+    def _grant(self, index: int, entry: object, groups: Collection[str]) -> Grant | None:
         where: Location = ("grants", index)
         examined = self._complaints.examine(GrantShape, entry, where)
         problems = [*examined.problems]
@@ -256,14 +257,20 @@ class _Reader:
             shape = GrantShape.model_validate(examined.sound)
             problems += grant_problems(self._complaints, where, shape)
             if not problems:
-                return grant_of(shape)
+                grant = grant_of(shape)
+                self.warnings += unknown_to_tokens(self._complaints, where, grant.subject, groups)
+                return grant
         self.errors += problems
         return None
 
     def _groups(self, groups: Mapping[str, list[str]]) -> dict[str, tuple[str, ...]]:
         for name, members in groups.items():
             self.errors += group_problems(self._complaints, name, tuple(members))
-            self._warn_of_repeats(("groups", name), [member_of(member) for member in members])
+            subjects = [member_of(member) for member in members]
+            self._warn_of_repeats(("groups", name), subjects)
+            for index, subject in enumerate(subjects):
+                where = ("groups", name, index)
+                self.warnings += unknown_to_tokens(self._complaints, where, subject)
         return {name: tuple(map(member_of, members)) for name, members in groups.items()}
 
     def _issuer(self, index: int, entry: object) -> JwtIssuer | None:

@@ -8,13 +8,14 @@
 A grant has one subject, in a key of its own or as `subject: user:ann`, and one target.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import UTC, datetime
 
 from remit.admin.complaints import Complaints, Location
 from remit.admin.schema import GrantShape
 from remit.admin.spelling import nearest
 from remit.errors import Problem
+from remit.identity.claims import LONGEST_NAME, is_name
 from remit.model.grants import Grant
 from remit.model.principals import AgentType
 from remit.policy.grants import EVERYBODY
@@ -98,6 +99,28 @@ def group_problems(
                 f"is no member: it must be a user's name, or one of {_spellings(MEMBER_KINDS)}",
                 where=(*where, index),
             )
+
+
+def unknown_to_tokens(
+    complaints: Complaints, where: Location, subject: str, groups: Collection[str] = ()
+) -> Iterator[Problem]:
+    """Give a user or a group whom no token can name, so that what is said of it never matches.
+
+    Args:
+        complaints: Makes problems.
+        where: Where the subject stands.
+        subject: SUBJECT spelling, or `group:NAME`.
+        groups: Those whose members the declaration lists, whatever they are called.
+    """
+    kind, _, name = subject.partition(":")
+    if kind not in ("user", "group") or is_name(name) or (kind == "group" and name in groups):
+        return
+    yield complaints.at(
+        "unknown-subject",
+        f"names the {kind} {name[:80]!r}, as no token can",
+        where=where,
+        remedy=f"write 1 to {LONGEST_NAME} printable characters, without a space at an end",
+    )
 
 
 def _subject(shape: GrantShape) -> str:

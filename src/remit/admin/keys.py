@@ -50,7 +50,10 @@ class KeyStore(Protocol):
     async def replace(
         self, tenant: str, name: str, change: Callable[[Key], Key], end: datetime
     ) -> Key:
-        """End the key of that name at *end*, and put what *change* makes of it in its place."""
+        """End the key of that name at *end*, and put what *change* makes of it in its place.
+
+        What that key replaced ends at *end* as well, if it would hold for longer.
+        """
         ...
 
 
@@ -148,7 +151,8 @@ async def rotate_key(
         name: The key's.
         tenant: Its tenant.
         now: Aware UTC.
-        overlap: Seconds that the old secret goes on holding; by default it ends at once.
+        overlap: Seconds that the old secret goes on holding; by default it ends at once. Older
+            ones whose overlap is not over hold no longer than that either.
 
     Raises:
         NotFound: No key of that name is in use.

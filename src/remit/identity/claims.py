@@ -40,9 +40,9 @@ def principal_from(claims: Mapping[str, object], issuer: JwtIssuer, expires: dat
         kind=PrincipalKind.USER,
         name=_name(claims.get("sub"), "sub"),
         tenant=_tenant(claims, issuer),
-        roles=_texts(_claim(claims, issuer, "roles")),
+        roles=_roles(_claim(claims, issuer, "roles")),
         user_roles=_user_roles(claims, issuer),
-        groups=_texts(_claim(claims, issuer, "groups")),
+        groups=names_in(_claim(claims, issuer, "groups")),
         servers=_servers(claims, admin=is_admin),
         issuer=issuer.issuer,
         admin=is_admin,
@@ -90,7 +90,7 @@ def _tenant(claims: Mapping[str, object], issuer: JwtIssuer) -> str:
 def _user_roles(claims: Mapping[str, object], issuer: JwtIssuer) -> tuple[UserRole, ...]:
     claim = _claim(claims, issuer, "user_roles")
     # The default is for tokens that say nothing; what is said and wrong stays nothing (R11).
-    names = _texts(issuer.default_user_role if claim is ABSENT else claim)
+    names = names_in(issuer.default_user_role if claim is ABSENT else claim)
     return tuple(role for role in UserRole if role.value in names)
 
 
@@ -112,8 +112,9 @@ def _server_names(claims: Mapping[str, object], name: str) -> frozenset[str]:
     return frozenset(cast("Sequence[str]", names))
 
 
-def _texts(value: object) -> tuple[str, ...]:
-    # The record joins roles with commas.
+def _roles(value: object) -> tuple[str, ...]:
+    # The record joins roles with commas. Groups it does not hold, and those of a directory have
+    # commas in their names (`CN=ops,OU=groups`), which a deny may be about.
     return tuple(name for name in names_in(value) if "," not in name)
 
 

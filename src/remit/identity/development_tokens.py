@@ -32,12 +32,6 @@ def sign_token(
     Raises:
         StartupError: The text is no such key.
     """
-    try:
-        key = OKPKey.import_key(cast("dict[str, str | list[str]]", json.loads(key_text)))
-    except (JoseError, ValueError, TypeError, KeyError) as error:
-        raise StartupError(
-            f"the key in {KEY_FILE} cannot be read: remove it to have it made anew"
-        ) from error
     body = {
         **claims,
         "iss": ISSUER,
@@ -46,5 +40,11 @@ def sign_token(
         "iat": int(issued.timestamp()),
         "exp": int(expires.timestamp()),
     }
-    header = {"alg": ALGORITHM, "kid": key.kid, "typ": "JWT"}
-    return jws.serialize_compact(header, json.dumps(body), key, algorithms=[ALGORITHM])
+    try:
+        key = OKPKey.import_key(cast("dict[str, str | list[str]]", json.loads(key_text)))
+        header = {"alg": ALGORITHM, "kid": key.kid, "typ": "JWT"}
+        return jws.serialize_compact(header, json.dumps(body), key, algorithms=[ALGORITHM])
+    except (JoseError, ValueError, TypeError, KeyError) as error:
+        raise StartupError(
+            f"the key in {KEY_FILE} cannot be used: remove it to have it made anew"
+        ) from error

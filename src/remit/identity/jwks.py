@@ -31,7 +31,7 @@ MOST_KEYS: Final = 64
 REFRESH_EVERY: Final = 600.0
 """Seconds between unasked renewals, by which keys that an issuer has withdrawn are dropped."""
 
-_KEY_TYPES: Final = {"RSA": "RSA", "EC": "EC", "OKP": "OKP"}
+_KEY_TYPES: Final = ("RSA", "EC", "OKP")  # no set: what is compared may not be hashable
 _PRIVATE: Final = frozenset({"d", "p", "q", "dp", "dq", "qi", "oth", "k"})
 _LEAST_RSA_BITS: Final = 2048
 

@@ -110,13 +110,15 @@ class JwtVerifier:
         token = read_token(text)
         claimed = token.claims.get("iss")
         trusted = [each for each in self._trusted if each.issuer.issuer == claimed]
-        refused = CredentialRefused("no such issuer")
+        refused, lacking = CredentialRefused("no such issuer"), None
         for each in trusted:  # several entries may share an issuer
             try:
                 return await self._verify(token, each)
             except CredentialRefused as error:
                 refused = error
-        raise refused
+            except InsufficientScope as error:
+                lacking = lacking or error
+        raise lacking or refused
 
     def look_for_changes(self) -> int:
         """Take up the issuers in force now; return how often they, or their keys, have changed.

@@ -7,7 +7,6 @@ Nothing is kept here between the two halves: what was begun travels sealed in th
 The access token is thrown away; nothing is asked with it.
 """
 
-import hmac
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -142,7 +141,7 @@ class OidcFlow:
 
     def _code_in(self, begun: Begun, response: Mapping[str, str], metadata: Metadata) -> str:
         """Return the code of a response that is one to what was begun."""
-        if not hmac.compare_digest(response.get("state", "").encode(), begun.state.encode()):
+        if not begun.is_answered_by(response.get("state", "")):
             raise CredentialRefused("a response to another sign-in: the state differs")
         named = response.get("iss")
         if named != self.provider.issuer and (named is not None or metadata.names_itself):

@@ -2,6 +2,7 @@
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false
 # pyright: reportUnknownArgumentType=false
 
+import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -49,6 +50,10 @@ class Begun:
     nonce: str
     verifier: str = field(repr=False)
     redirect_uri: str
+
+    def is_answered_by(self, state: str) -> bool:
+        """Whether a response with that state is one to this sign-in; compared in constant time."""
+        return hmac.compare_digest(state.encode(), self.state.encode())
 
 
 def authorization_url(endpoint: str, client: Client, begun: Begun, scopes: str) -> str:

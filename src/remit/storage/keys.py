@@ -124,24 +124,19 @@ class Keys:
     ) -> Key:
         """End the key of that name at *end*, and put what *change* makes of it in its place.
 
+        What that key replaced ends at *end* as well, if it would hold for longer.
+
         Raises:
             NotFound: No key of that name is in use.
             RemitError: What *change* raises; then nothing has changed.
         """
-        ended = (
-            update(api_keys)
-            .where(
-                api_keys.c.tenant == tenant,
-                api_keys.c.name == name,
-                api_keys.c.revoked.is_(None),
-            )
-            .values(revoked=end)
-            .returning(*api_keys.c)
-        )
+        of_name = update(api_keys).where(api_keys.c.tenant == tenant, api_keys.c.name == name)
+        ended = of_name.where(api_keys.c.revoked.is_(None)).values(revoked=end)
         async with self._database.writing() as connection:
-            row = (await connection.execute(ended)).one_or_none()
+            row = (await connection.execute(ended.returning(*api_keys.c))).one_or_none()
             if row is None:
                 raise NotFound(f"no key named {name!r} is in use")
+            await connection.execute(of_name.where(api_keys.c.revoked > end).values(revoked=end))
             key = change(dataclasses.replace(_key(row), revoked=None))
             await connection.execute(plain_insert(api_keys).values(_values(key)))
             await bump(connection, tenant, "keys")

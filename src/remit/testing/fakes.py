@@ -264,12 +264,21 @@ class InMemoryKeys:
     async def replace(
         self, tenant: str, name: str, change: Callable[[Key], Key], end: datetime
     ) -> Key:
-        """End the key of that name at *end*, and put what *change* makes of it in its place."""
+        """End the key of that name at *end*, and put what *change* makes of it in its place.
+
+        What that key replaced ends at *end* as well, if it would hold for longer.
+        """
         old = self._in_use(tenant, name)
         if old is None:
             raise NotFound(f"no key named {name!r} is in use")
         new = change(old)
-        self._keys |= {old.id: replace(old, revoked=end), new.id: new}
+        ended = {
+            key.id: replace(key, revoked=end)
+            for key in self._keys.values()
+            if (key.tenant, key.name) == (tenant, name)
+            and (key.revoked is None or key.revoked > end)
+        }
+        self._keys |= {**ended, new.id: new}
         return new
 
     async def touch(self, uses: Mapping[str, datetime], *, within: float = math.inf) -> None:

@@ -36,7 +36,8 @@ UNAVAILABLE: Final = (
     " the log of the gateway says more"
 )
 NOT_BEGUN: Final = (
-    "this sign-in was begun in another browser, or too long ago; please begin again here"
+    "this sign-in was begun in another browser, or too long ago, or another was begun here since;"
+    " go on with that one, or begin again here"
 )
 NOT_HELD: Final = (
     "what the OpenID provider sent does not hold; please begin again,"
@@ -94,17 +95,18 @@ class ProviderSignIn:
     async def finish(self, request: Request) -> Response:
         """Take a browser back, and sign in whom the provider vouches for."""
         base, flow = self._sessions.base(request), self._flow()
-        gone = BEGUN.gone(base)  # whatever comes of it, it is not tried again
+        gone = BEGUN.gone(base)  # whatever comes of what was begun, it is not tried again
         if flow is None:
             return self._page.show(request, NO_PROVIDER, status=HTTPStatus.NOT_FOUND)
         kept = self._seal.open(BEGUN.read(request.cookies, base), _called(flow.provider))
-        if kept is None:
+        if kept is None or not kept[0].is_answered_by(request.query_params.get("state", "")):
             return self._page.refuse(
                 request,
-                "a response to nothing that this browser has begun",
+                "a response to nothing that this browser has begun, or not last",
                 NOT_BEGUN,
                 status=HTTPStatus.BAD_REQUEST,
-                cookies=[gone],
+                # what it began last, in another window, may still be answered
+                cookies=[gone] if kept is None else [],
             )
         begun, wanted = kept
         held_off = self._page.hold_off(request, wanted)
