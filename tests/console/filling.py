@@ -27,6 +27,8 @@ class _Fields(HTMLParser):
         elif tag == "textarea":
             self._area = self.found.setdefault(given["name"], [])
             self._area.append("")
+        elif tag == "input" and "name" not in given:
+            return  # never sent
         elif tag == "input" and (given.get("type") != "checkbox" or "checked" in given):
             self.found.setdefault(given["name"], []).append(given.get("value", ""))
 

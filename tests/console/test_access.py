@@ -272,6 +272,22 @@ def test_what_if_about_what_is_not_there_says_so(
     assert said in texts(office.visit("auditor").page("/access/what-if", **asked))
 
 
+def test_what_if_of_a_user_says_that_it_is_asked_without_a_token(office: Office) -> None:
+    """docs/callers.md: whom the record shows in a role may be refused here without it."""
+    said = "without the roles and groups that its token gives"
+    pages = {
+        subject: texts(
+            office.visit("auditor").page(
+                "/access/what-if", **{"as": subject, "tool": "deploy/list_services"}
+            )
+        )
+        for subject in ("user:omar", "role:devops_engineer")
+    }
+
+    assert "no role allows it" in pages["user:omar"]
+    assert [subject for subject, page in pages.items() if said in page] == ["user:omar"]
+
+
 def test_an_answer_leads_to_the_role_and_the_server_that_there_are(office: Office) -> None:
     visit = office.visit("auditor")
     known = {"as": "role:guest", "tool": "archive/search"}  # a server that is switched off

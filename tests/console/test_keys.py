@@ -95,6 +95,18 @@ def test_a_key_is_for_what_was_chosen(
     office.client().ask(keys.revoke(name))
 
 
+def test_what_was_called_with_a_key_of_an_agent_is_found_from_its_page(visit: Visit) -> None:
+    """On record an agent is the agent, whichever of its keys it came with."""
+    page = visit.page(at(visit, "builder-1"))
+
+    (link,) = re.findall(r'<a href="(/console/audit[?][^"]*)">What the agent called', page)
+    found = visit.http.get(unescape(link)).text
+
+    assert "deploy/list_services" in found
+    assert f"agent:{AGENT}" in found
+    assert "What it called" not in page
+
+
 @pytest.mark.parametrize(
     ("fields", "told"),
     [

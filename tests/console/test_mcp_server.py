@@ -495,3 +495,19 @@ def test_without_scripts_a_button_sends_a_switch(desk: Office, windows: Windows)
 
     expect(user).to_contain_text("Tools Enabled (20)")
     assert len(tools_of(desk, "user")) == 20
+
+
+@pytest.mark.usefixtures("visit")
+def test_a_switch_that_is_gone_back_to_stands_as_it_is(desk: Office, windows: Windows) -> None:
+    """Not as somebody left it there, who has switched it once more since."""
+    tab = windows("administrator", AT)
+    switch = tab.locator("#user").get_by_role("switch")
+    for tools in (20, 42):
+        switch.click()
+        expect(tab.locator("#user")).to_contain_text(f"Tools Enabled ({tools})")
+    tab.go_back()
+    tab.go_back()
+
+    expect(tab.locator("#user")).to_contain_text("Tools Enabled (42)")
+    assert switch.is_checked()
+    assert len(tools_of(desk, "user")) == 42

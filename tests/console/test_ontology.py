@@ -74,6 +74,7 @@ def test_questions_are_listed_most_urgent_first_and_filtered(
     assert made[0].text not in by_category
     none = tab(reviewer, "questions", category="temporal", priority="1")
     assert "No question fits the filter" in none
+    assert made[0].text in tab(reviewer, "questions", priority="9" * 5000)
 
 
 def test_a_question_is_shown_with_what_it_is_about_and_answered(

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from html import unescape
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -15,7 +16,9 @@ from remit.client.queries import Draft, Query
 from remit.data.queries.changes import MERGED
 from remit.doors.console.rendering import as_visible
 from remit.doors.console.suggestions import TITLES, lines_between
+from remit.model.data import EngineKind
 from remit.model.principals import DEFAULT_TENANT
+from remit.testing.shops import make_shop
 
 HERE = (DEFAULT_TENANT, DATASOURCE)
 MARKUP = "<b onclick=alert(1)>&lt;bold&gt;</b>"
@@ -156,6 +159,29 @@ def test_a_value_that_does_not_fit_is_told_and_kept(
     assert refused.status_code == 422
     assert "least" in alert_in(refused.text)
     assert f'value="{value}"' in refused.text
+
+
+def test_what_a_query_gave_is_shown_as_the_api_gives_it(
+    office: Office, reviewer: Visit, tmp_path: Path
+) -> None:
+    """Of an engine that has truths and lists: as JSON, and a text as it is."""
+    name, place = f"s{uuid4().hex[:8]}", make_shop(EngineKind.DUCKDB, tmp_path)
+    administrator = office.client()
+    source = administrator.ask(
+        datasources.add(DEFAULT_TENANT, name, engine="duckdb", url=place, settings={})
+    )
+    sql = "SELECT TRUE AS paid, ['a', NULL] AS tags, 'it''s' AS word, NULL AS nothing"
+    draft = Draft(name=fresh(), description="Values.", sql=sql, parameters=[])
+    query = administrator.ask(queries.create(DEFAULT_TENANT, name, draft))
+
+    ran = reviewer.post(f"/queries/{source.id}/{query.id}/run").text
+    administrator.ask(datasources.remove(DEFAULT_TENANT, name, if_match="*"))
+
+    row = re.search(r"<tr>(<td>.*?)</tr>", ran.partition("What it gave")[2])
+    assert row is not None
+    assert re.findall(r"<td>(.*?)</td>", unescape(row[1])) == [
+        "true", '["a", null]', "it's", "null"
+    ]  # fmt: skip
 
 
 def test_a_reviewer_rejects_with_a_reason_and_puts_it_back(

@@ -43,6 +43,7 @@ TONES: Final[Mapping[str, str]] = {"pending": "warn", "escalated": "bad", "answe
 CATEGORIES: Final = tuple((each.value, each.value.replace("_", " ")) for each in QuestionCategory)
 STATUSES: Final = tuple(each.value for each in QuestionStatus)
 PRIORITIES: Final = (("1", "1, high"), "2", "3", "4", "5")
+_MOST_DIGITS: Final = 9  # of a priority
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +59,7 @@ async def show_list(visitor: Visitor, chosen: Chosen) -> Response:
     """Show the questions about a datasource that fit the filters, most urgent first."""
     status = visitor.asked("status") or "pending"
     category, priority = visitor.asked("category"), visitor.asked("priority")
+    is_number = priority.isdecimal() and len(priority) <= _MOST_DIGITS
     listed: Listed[Question] = Listed(items=())
     if chosen.one is not None:
         asked = questions.list_all(
@@ -65,7 +67,7 @@ async def show_list(visitor: Visitor, chosen: Chosen) -> Response:
             chosen.one.name,
             status=status,
             category=category or None,
-            priority=int(priority) if priority.isdecimal() else None,
+            priority=int(priority) if is_number else None,
             limit=AT_ONCE,
             cursor=visitor.asked("cursor") or None,
         )

@@ -15,7 +15,7 @@ from remit.doors.console import query_edits, suggestions
 from remit.doors.console.data_sources import Chosen, choose, named_in_path
 from remit.doors.console.forms import status_of
 from remit.doors.console.page import DECIDERS, MEMBERS, REVIEWERS, Action, Page
-from remit.doors.console.query_form import rows_of, value_of
+from remit.doors.console.query_form import rows_of, text_of, value_of
 from remit.doors.console.visitor import Visitor
 from remit.errors import ProblemDetails
 
@@ -137,6 +137,7 @@ async def _one(visitor: Visitor, ran: Ran | None = None) -> Response:
         rows=rows_of(tagged.value.parameters),
         executions=await _executions(visitor, source, tagged.value),
         ran=ran,
+        text_of=text_of,
         may_change=visitor.is_one_of(DECIDERS),
     )
 

@@ -75,6 +75,19 @@ document.addEventListener("input", (event) => {
   if (form) changed.add(form);
 });
 
+/** A browser puts what was entered back into a form that is gone back to, sooner or later, beside
+ *  hidden fields that are new. A field with `data-made-from` comes back, too, and has what they were,
+ *  which is sent: so who saves then is told what others changed meanwhile, and does not undo it unseen. */
+for (const kept of document.querySelectorAll("input[data-made-from]")) {
+  const fields = kept.form.querySelectorAll('[name="etag"], [name="seen"]');
+  kept.value ||= JSON.stringify([...fields].map(({ name, value }) => [name, value]));
+}
+
+document.addEventListener("formdata", (event) => {
+  const kept = event.target.querySelector("input[data-made-from]");
+  if (kept) for (const [name, value] of JSON.parse(kept.value)) event.formData.set(name, value);
+});
+
 document.addEventListener("change", (event) => {
   if (event.target.matches("[data-send]")) event.target.form.requestSubmit();
 });
