@@ -19,6 +19,7 @@ from remit.upstreams.wire import (
     joined,
     json_bytes,
     members,
+    repeated_number,
     reply_frame,
     value_of,
 )
@@ -110,7 +111,7 @@ class Dialogue:
             return
         if method == PROGRESS:
             token = self.conversation.progress_token
-            if not token or parts.get("progressToken") != b"%d" % number:
+            if not token or repeated_number(parts.get("progressToken", b"")) != number:
                 return
             parts["progressToken"] = token
             await self.conversation.tell(method, joined(parts))
@@ -189,7 +190,6 @@ def _params_of(data: bytes) -> bytes:
 
 def _token_of(data: bytes) -> int | None:
     try:
-        token = members(_params_of(data)).get("progressToken", b"")
+        return repeated_number(members(_params_of(data)).get("progressToken", b""))
     except Malformed:
         return None
-    return int(token) if token.isdigit() and len(token) < 19 else None  # noqa: PLR2004 - 64 bits
