@@ -39,14 +39,16 @@ class Events:
 
     Args:
         longest: Bytes of one event's data.
+        position: Where a stream that is resumed goes on.
+        retry: What the server said of that, in seconds.
     """
 
-    def __init__(self, longest: int) -> None:
+    def __init__(self, longest: int, position: str = "", retry: float = RETRY) -> None:
         self._longest = longest
         self._lines = Lines(longest + _FIELD_NAME)
         self._name = ""
-        self._position = ""
-        self._retry = RETRY
+        self._position = position
+        self._retry = retry
         self._data: list[bytes] = []
         self._too_long: TooLong | None = None
 

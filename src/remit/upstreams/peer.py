@@ -209,16 +209,19 @@ class HttpPeer:
     ) -> Envelope:
         place = _Place()
         found = await self._read_on(answer, number, dialogue, place)
+        pause = place.retry
         try:
             while found is None and place.position and self.session:
                 # In the older eras a server may hang up, and go on where its client wants it to.
-                await anyio.sleep(place.retry)
-                fields = {**self.session, "Last-Event-ID": place.position}
+                await anyio.sleep(pause)
+                since = place.position
+                fields = {**self.session, "Last-Event-ID": since}
                 with closing(await self.prepare("GET", fields).send()) as resumed:
                     if resumed.status != HTTPStatus.OK or not is_event_stream(resumed.headers):
                         break
-                    place.position = ""  # unless it goes on, this was the last time
                     found = await self._read_on(resumed, number, dialogue, place)
+                # What was cut before anything came goes on as well, as long as the call has time.
+                pause = place.retry if place.position != since else max(place.retry, RETRY)
         except UpstreamError as error:
             error.sent = True  # the call was: what never left is the request to go on with it (R23)
             raise
@@ -233,7 +236,7 @@ class HttpPeer:
     ) -> Envelope | None:
         """Read a stream until the answer to *number* comes; None when it ends before."""
         try:
-            events = EventStream(answer, self._max_message)
+            events = EventStream(answer, self._max_message, place.position, place.retry)
             while (event := await events.next()) is not None:
                 place.position, place.retry = event.position, event.retry
                 if not event.data:
