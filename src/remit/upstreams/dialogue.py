@@ -2,6 +2,7 @@
 
 progress under our token ──▶ the caller's own token         others are none of its business
 log message ──▶ the caller, if it wants that level
+a page that it was sent to is done with ──▶ the caller, if it can be sent to one
 request ──▶ the caller, if it can answer it ──▶ the reply to the server; the call's time
 stands still while somebody is asked
 """
@@ -9,7 +10,7 @@ stands still while somebody is asked
 from collections.abc import Callable
 from typing import Final
 
-from remit.model.conversation import LEVELS, Answering, Conversation
+from remit.model.conversation import LEVELS, Abilities, Answering, Conversation
 from remit.model.protocol import LOG_LEVEL_META_KEY, METHOD_NOT_FOUND
 from remit.upstreams.deadline import PausableDeadline
 from remit.upstreams.era import Era
@@ -26,6 +27,7 @@ from remit.upstreams.wire import (
 
 PROGRESS: Final = "notifications/progress"
 LOG: Final = "notifications/message"
+ELICITED: Final = "notifications/elicitation/complete"
 PING: Final = "ping"
 
 PATIENCE: Final = 600.0
@@ -34,7 +36,7 @@ PATIENCE: Final = 600.0
 MOST_ASKED: Final = 32
 """Questions of one call that may be open at once."""
 
-_RELAYED: Final = frozenset({PROGRESS, LOG})
+_RELAYED: Final = frozenset({PROGRESS, LOG, ELICITED})
 
 Send = Callable[[bytes], None]
 """Sends a frame to the server, without waiting."""
@@ -115,6 +117,9 @@ class Dialogue:
                 return
             parts["progressToken"] = token
             await self.conversation.tell(method, joined(parts))
+        elif method == ELICITED:
+            if Abilities.ELICIT_URL in self.conversation.abilities:
+                await self.conversation.tell(method, params)
         elif self._is_wanted(parts.get("level", b"null")):
             await self.conversation.tell(method, params)
 
