@@ -51,11 +51,12 @@ class Events:
         self._retry = retry
         self._data: list[bytes] = []
         self._too_long: TooLong | None = None
+        self._is_halfway = False  # behind a carriage return, to which a line feed may belong
 
     def feed(self, data: bytes) -> list[Event]:
         """Return the events that *data* completes."""
         events: list[Event] = []
-        for line in self._lines.feed(data):
+        for line in self._lines.feed(self._with_line_feeds(data)):
             if isinstance(line, TooLong):
                 self._too_long = TooLong(
                     head=line.head.partition(b":")[2], tail=line.tail, size=line.size
@@ -65,6 +66,15 @@ class Events:
             elif (event := self._take()) is not None:
                 events.append(event)
         return events
+
+    def _with_line_feeds(self, data: bytes) -> bytes:
+        """Return *data* with a line feed for each of the three endings that a line may have."""
+        was_halfway = self._is_halfway
+        if data:
+            self._is_halfway = data.endswith(b"\r")
+        if was_halfway and data.startswith(b"\n"):
+            data = data[1:]
+        return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in data else data
 
     def _field(self, line: bytes) -> None:
         name, _, value = line.partition(b":")
