@@ -127,6 +127,15 @@ class Conversation(Protocol):
         """Send a request; *answer* is called once, at once if it cannot be asked."""
         ...
 
+    async def take_back(self, answer: Answering, params: bytes) -> None:
+        """Tell the caller that what *answer* was to be called for needs no answer any more.
+
+        Args:
+            answer: Is not called any more.
+            params: Raw, as the server's `notifications/cancelled` has them.
+        """
+        ...
+
 
 class Extras(msgspec.Struct, frozen=True, kw_only=True):
     """What goes with a request beside its arguments and its `_meta`.
