@@ -18,7 +18,8 @@ from remit.model.conversation import Abilities
         ({"elicitation": {"url": {}, "form": {}}}, {"elicitation": {"form": {}, "url": {}}}),
         ({"sampling": {"tools": {}}}, {"sampling": {"tools": {}}}),
         ({"sampling": {"context": {}}}, {"sampling": {"context": {}}}),
-        ({"roots": {"listChanged": True}}, {"roots": {"listChanged": True}}),
+        # A server is not told that they change, and so it is not promised.
+        ({"roots": {"listChanged": True}}, {"roots": {}}),
         ({"roots": {}, "experimental": {"x": {}}, "extensions": {"y": {}}}, {"roots": {}}),
     ],
 )
@@ -43,3 +44,9 @@ def test_what_a_client_says_is_said_on(said: Any, meant: dict[str, Any]) -> None
 )
 def test_nobody_is_asked_more(said: Any, method: str, params: Any, can: bool) -> None:
     assert Abilities.of(said).can_answer(method, params) is can
+
+
+def test_what_a_session_of_an_earlier_release_says_of_roots_is_not_promised_either() -> None:
+    able = Abilities(int("60", 16))  # it had a bit for roots that change
+    assert json.loads(able.to_json()) == {"roots": {}}
+    assert able.can_answer("roots/list", {})

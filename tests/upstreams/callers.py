@@ -27,6 +27,9 @@ class Quiet:
     async def ask(self, method: str, params: bytes, answer: Answering) -> None:
         raise AssertionError(f"was asked {method} {params!r} {answer!r}")
 
+    async def take_back(self, answer: Answering, params: bytes) -> None:
+        raise AssertionError(f"was told that nobody asks {params!r} {answer!r}")
+
 
 async def call(fleet: Fleet, conversation: Quiet | None, **extras: Any) -> None:
     await fleet.invoke(

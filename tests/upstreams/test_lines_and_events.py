@@ -50,14 +50,27 @@ STREAM = (
 )
 
 
-@given(st.lists(st.integers(0)))
-def test_events_do_not_depend_on_how_they_arrive(cuts: Sequence[int]) -> None:
+EVENTS = [
+    Event(name="message", data=b'{"a":\n1}', position="7", retry=0.01),
+    Event(name="message", data=b"last", position="7", retry=0.01),
+]
+
+
+@given(st.lists(st.integers(0)), st.sampled_from([b"\n", b"\r\n", b"\r"]))
+def test_events_do_not_depend_on_how_they_arrive(cuts: Sequence[int], ending: bytes) -> None:
+    stream = STREAM.replace(b"\r\n", b"\n").replace(b"\n", ending)
     feeder = Events(100)
-    found = [event for piece in _pieces(STREAM, cuts) for event in feeder.feed(piece)]
+    found = [
+        event
+        for whole in (stream, STREAM)  # the endings may change
+        for piece in _pieces(whole, cuts)
+        for event in feeder.feed(piece)
+    ]
     assert found == [
         Event(name="endpoint", data=b"/messages?x=1"),
-        Event(name="message", data=b'{"a":\n1}', position="7", retry=0.01),
-        Event(name="message", data=b"last", position="7", retry=0.01),
+        *EVENTS,
+        Event(name="endpoint", data=b"/messages?x=1", position="7", retry=0.01),
+        *EVENTS,
     ]
 
 

@@ -88,7 +88,10 @@ def test_what_is_no_message_is_refused(data: bytes) -> None:
     ("frame", "answers"),
     [
         (b'{"jsonrpc":"2.0","id":5,"result":{}}', 5),
-        (b'{"jsonrpc":"2.0","id":"5","result":{}}', None),
+        # The libraries of clients take a number that comes back as a text.
+        (b'{"jsonrpc":"2.0","id":"5","result":{}}', 5),
+        (b'{"jsonrpc":"2.0","id":"5a","result":{}}', None),
+        (b'{"jsonrpc":"2.0","id":"","result":{}}', None),
         (b'{"jsonrpc":"2.0","id":5.0,"result":{}}', None),
         (b'{"jsonrpc":"2.0","id":-5,"result":{}}', None),
         (b'{"jsonrpc":"2.0","id":null,"error":{}}', None),
@@ -97,8 +100,10 @@ def test_what_is_no_message_is_refused(data: bytes) -> None:
         (b'{"jsonrpc":"2.0","method":"notifications/x"}', None),
     ],
 )
-def test_only_an_integer_id_is_an_answer(frame: bytes, answers: int | None) -> None:
-    assert parse_envelope(frame).answers == answers
+def test_only_a_number_of_ours_is_an_answer(frame: bytes, answers: int | None) -> None:
+    message = parse_envelope(frame)
+    assert message.answers == answers
+    assert message.may_answer(5) is (answers == 5 or b'"error"' in frame)
 
 
 @given(st.dictionaries(st.text(st.characters(), max_size=6), json_values, max_size=5), spaces)
@@ -157,7 +162,8 @@ def test_ping_is_answered_and_everything_else_is_unknown_to_us() -> None:
         (b'{"result":{"x', b'x"}},"id":12}', 12),
         (b'{"result":{"x', b'x"},"id":12,"jsonrpc":"2.0"}\r', 12),
         (b'{"result":{"id":13', b'"id":13}}', None),
-        (b'{"jsonrpc":"2.0","result":{"id":13', b'"id":"12"}', None),
+        (b'{"jsonrpc":"2.0","result":{"id":13', b'"id":"12"}', 12),
+        (b'{"jsonrpc":"2.0","result":{"id":13', b'"id":"x12"}', None),
     ],
 )
 def test_an_id_is_salvaged_only_from_where_the_top_level_is(

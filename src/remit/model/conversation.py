@@ -27,7 +27,10 @@ Answering = Callable[[bytes], None]
 
 
 class Abilities(IntFlag):
-    """What a client says it can be asked; each bit is one capability of the protocol."""
+    """What a client says it can be asked; each bit is one capability of the protocol.
+
+    That it tells when its roots change is none: nobody would tell the server.
+    """
 
     NONE = 0
     ELICIT_FORM = 1
@@ -36,7 +39,6 @@ class Abilities(IntFlag):
     SAMPLE_TOOLS = 8
     SAMPLE_CONTEXT = 16
     LIST_ROOTS = 32
-    ROOTS_CHANGE = 64
 
     @classmethod
     def of(cls, capabilities: object) -> "Abilities":
@@ -55,8 +57,6 @@ class Abilities(IntFlag):
             able |= cls.SAMPLE_CONTEXT if "context" in _object(found["sampling"]) else cls.NONE
         if "roots" in found:
             able |= cls.LIST_ROOTS
-            is_changing = _object(found["roots"]).get("listChanged") is True
-            able |= cls.ROOTS_CHANGE if is_changing else cls.NONE
         return able
 
     def to_json(self) -> bytes:
@@ -71,7 +71,7 @@ class Abilities(IntFlag):
                 {"tools": Abilities.SAMPLE_TOOLS, "context": Abilities.SAMPLE_CONTEXT}
             )
         if self & Abilities.LIST_ROOTS:
-            said["roots"] = {"listChanged": True} if self & Abilities.ROOTS_CHANGE else {}
+            said["roots"] = {}
         return msgspec.json.encode(said)
 
     def can_answer(self, method: str, params: object) -> bool:
@@ -125,6 +125,15 @@ class Conversation(Protocol):
 
     async def ask(self, method: str, params: bytes, answer: Answering) -> None:
         """Send a request; *answer* is called once, at once if it cannot be asked."""
+        ...
+
+    async def take_back(self, answer: Answering, params: bytes) -> None:
+        """Tell the caller that what *answer* was to be called for needs no answer any more.
+
+        Args:
+            answer: Is not called any more.
+            params: Raw, as the server's `notifications/cancelled` has them.
+        """
         ...
 
 

@@ -39,21 +39,24 @@ class Events:
 
     Args:
         longest: Bytes of one event's data.
+        position: Where a stream that is resumed goes on.
+        retry: What the server said of that, in seconds.
     """
 
-    def __init__(self, longest: int) -> None:
+    def __init__(self, longest: int, position: str = "", retry: float = RETRY) -> None:
         self._longest = longest
         self._lines = Lines(longest + _FIELD_NAME)
         self._name = ""
-        self._position = ""
-        self._retry = RETRY
+        self._position = position
+        self._retry = retry
         self._data: list[bytes] = []
         self._too_long: TooLong | None = None
+        self._is_halfway = False  # behind a carriage return, to which a line feed may belong
 
     def feed(self, data: bytes) -> list[Event]:
         """Return the events that *data* completes."""
         events: list[Event] = []
-        for line in self._lines.feed(data):
+        for line in self._lines.feed(self._with_line_feeds(data)):
             if isinstance(line, TooLong):
                 self._too_long = TooLong(
                     head=line.head.partition(b":")[2], tail=line.tail, size=line.size
@@ -63,6 +66,15 @@ class Events:
             elif (event := self._take()) is not None:
                 events.append(event)
         return events
+
+    def _with_line_feeds(self, data: bytes) -> bytes:
+        """Return *data* with a line feed for each of the three endings that a line may have."""
+        was_halfway = self._is_halfway
+        if data:
+            self._is_halfway = data.endswith(b"\r")
+        if was_halfway and data.startswith(b"\n"):
+            data = data[1:]
+        return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in data else data
 
     def _field(self, line: bytes) -> None:
         name, _, value = line.partition(b":")

@@ -2,14 +2,15 @@
 
 progress under our token ──▶ the caller's own token         others are none of its business
 log message ──▶ the caller, if it wants that level
-request ──▶ the caller, if it can answer it ──▶ the reply to the server; the call's time
-stands still while somebody is asked
+a page that it was sent to is done with ──▶ the caller, if it can be sent to one
+request ──▶ the caller, if it can answer it ──▶ the reply to the server, unless it takes the
+request back; the call's time stands still while somebody is asked
 """
 
 from collections.abc import Callable
 from typing import Final
 
-from remit.model.conversation import LEVELS, Answering, Conversation
+from remit.model.conversation import LEVELS, Abilities, Answering, Conversation
 from remit.model.protocol import LOG_LEVEL_META_KEY, METHOD_NOT_FOUND
 from remit.upstreams.deadline import PausableDeadline
 from remit.upstreams.era import Era
@@ -19,12 +20,15 @@ from remit.upstreams.wire import (
     joined,
     json_bytes,
     members,
+    repeated_number,
     reply_frame,
     value_of,
 )
 
 PROGRESS: Final = "notifications/progress"
 LOG: Final = "notifications/message"
+CANCELLED: Final = "notifications/cancelled"
+ELICITED: Final = "notifications/elicitation/complete"
 PING: Final = "ping"
 
 PATIENCE: Final = 600.0
@@ -33,7 +37,7 @@ PATIENCE: Final = 600.0
 MOST_ASKED: Final = 32
 """Questions of one call that may be open at once."""
 
-_RELAYED: Final = frozenset({PROGRESS, LOG})
+_RELAYED: Final = frozenset({PROGRESS, LOG, ELICITED})
 
 Send = Callable[[bytes], None]
 """Sends a frame to the server, without waiting."""
@@ -50,6 +54,7 @@ class Dialogue:
         self.conversation = conversation
         self._deadline = deadline
         self._open = 0
+        self._asked: dict[bytes, Answering] = {}
 
     def meta(self, number: int, era: Era) -> tuple[bytes, bytes]:
         """Return what our request's `_meta` has to say for the caller, for a server of *era*.
@@ -81,25 +86,49 @@ class Dialogue:
         """
         params = _params_of(data)
         if not message.is_request:
-            await self._tell(message.method, params, number)
+            if message.method == CANCELLED:
+                await self._take_back(params)
+            else:
+                await self._tell(message.method, params, number)
         elif message.method == PING or self._open >= MOST_ASKED:
             reply(reply_frame(message))
         else:
-            head = b'{"jsonrpc":"2.0","id":%b,' % bytes(message.id)
-            await self.ask(message.method, params, lambda tail: reply(head + tail + b"}"))
+            own = bytes(message.id)
+            head = b'{"jsonrpc":"2.0","id":%b,' % own
+            await self.ask(message.method, params, lambda tail: reply(head + tail + b"}"), own)
 
-    async def ask(self, method: str, params: bytes, answer: Answering) -> None:
-        """Ask the caller something; the time limit stands still until it is answered."""
+    def has_asked(self, own: bytes) -> bool:
+        """Whether the server waits for an answer to its request of this raw id."""
+        return own in self._asked
+
+    async def ask(self, method: str, params: bytes, answer: Answering, own: bytes = b"") -> None:
+        """Ask the caller something; the time limit stands still until it is answered.
+
+        Args:
+            method: What is asked.
+            params: Raw JSON object.
+            answer: Is called once, unless the server takes the question back.
+            own: The raw id of the server's request, or empty where there is none.
+        """
         self._begin()
 
         def answered(tail: bytes) -> None:
+            self._asked.pop(own, None)
             self._end()
             answer(tail)
 
+        if own:
+            self._asked[own] = answered
         if self.conversation.is_modern:
             answered(refusal("the caller's revision of the protocol has no such requests"))
             return
         await self.conversation.ask(method, params, answered)
+
+    async def _take_back(self, params: bytes) -> None:
+        asked = self._asked.pop(_member(params, "requestId"), None)
+        if asked is not None:
+            self._end()
+            await self.conversation.take_back(asked, params)
 
     async def _tell(self, method: str, params: bytes, number: int) -> None:
         if method not in _RELAYED:
@@ -110,10 +139,13 @@ class Dialogue:
             return
         if method == PROGRESS:
             token = self.conversation.progress_token
-            if not token or parts.get("progressToken") != b"%d" % number:
+            if not token or repeated_number(parts.get("progressToken", b"")) != number:
                 return
             parts["progressToken"] = token
             await self.conversation.tell(method, joined(parts))
+        elif method == ELICITED:
+            if Abilities.ELICIT_URL in self.conversation.abilities:
+                await self.conversation.tell(method, params)
         elif self._is_wanted(parts.get("level", b"null")):
             await self.conversation.tell(method, params)
 
@@ -164,9 +196,12 @@ class Heard:
         meant for another.
         """
         if message.method == PROGRESS:
-            number = _token_of(data)
+            number = repeated_number(_member(_params_of(data), "progressToken"))
             found = self._calls.get(number) if number is not None else None
             return None if number is None or found is None else (number, found)
+        if message.method == CANCELLED and not message.is_request:
+            own = _member(_params_of(data), "requestId")
+            return next((one for one in self._calls.items() if one[1].has_asked(own)), None)
         if self.unheard or (not message.is_request and message.method not in _RELAYED):
             return None
         if len({dialogue.conversation.key for dialogue in self._calls.values()}) != 1:
@@ -187,9 +222,9 @@ def _params_of(data: bytes) -> bytes:
         return b"{}"
 
 
-def _token_of(data: bytes) -> int | None:
+def _member(params: bytes, name: str) -> bytes:
+    """Return a raw member; empty where there is none."""
     try:
-        token = members(_params_of(data)).get("progressToken", b"")
+        return members(params).get(name, b"")
     except Malformed:
-        return None
-    return int(token) if token.isdigit() and len(token) < 19 else None  # noqa: PLR2004 - 64 bits
+        return b""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from remit.model.event_stream import EVENT_STREAM, Event, Events
+from remit.model.event_stream import EVENT_STREAM, RETRY, Event, Events
 from remit.upstreams.http import HttpAnswer
 
 
@@ -12,11 +12,15 @@ class EventStream:
     Args:
         answer: Whose body is read.
         longest: Bytes of one event's data.
+        position: Where a stream that is resumed goes on.
+        retry: What the server said of that, in seconds.
     """
 
-    def __init__(self, answer: HttpAnswer, longest: int) -> None:
+    def __init__(
+        self, answer: HttpAnswer, longest: int, position: str = "", retry: float = RETRY
+    ) -> None:
         self._answer = answer
-        self._events = Events(longest)
+        self._events = Events(longest, position, retry)
         self._cut: Iterator[Event] = iter(())
 
     async def next(self) -> Event | None:

@@ -181,8 +181,9 @@ class HttpPeer:
             if answer.status == HTTPStatus.OK:
                 events = EventStream(answer, self._max_message)
                 while (event := await events.next()) is not None:
-                    if event.data and not await self._is_heard(event, None):
-                        self._message(event, None)
+                    for data in _messages_of(event):
+                        if not await self._is_heard(data, None):
+                            self._message(data, None)
             return answer.status
 
     async def delete(self) -> None:
@@ -209,16 +210,19 @@ class HttpPeer:
     ) -> Envelope:
         place = _Place()
         found = await self._read_on(answer, number, dialogue, place)
+        pause = place.retry
         try:
             while found is None and place.position and self.session:
                 # In the older eras a server may hang up, and go on where its client wants it to.
-                await anyio.sleep(place.retry)
-                fields = {**self.session, "Last-Event-ID": place.position}
+                await anyio.sleep(pause)
+                since = place.position
+                fields = {**self.session, "Last-Event-ID": since}
                 with closing(await self.prepare("GET", fields).send()) as resumed:
                     if resumed.status != HTTPStatus.OK or not is_event_stream(resumed.headers):
                         break
-                    place.position = ""  # unless it goes on, this was the last time
                     found = await self._read_on(resumed, number, dialogue, place)
+                # What was cut before anything came goes on as well, as long as the call has time.
+                pause = place.retry if place.position != since else max(place.retry, RETRY)
         except UpstreamError as error:
             error.sent = True  # the call was: what never left is the request to go on with it (R23)
             raise
@@ -233,29 +237,27 @@ class HttpPeer:
     ) -> Envelope | None:
         """Read a stream until the answer to *number* comes; None when it ends before."""
         try:
-            events = EventStream(answer, self._max_message)
+            events = EventStream(answer, self._max_message, place.position, place.retry)
             while (event := await events.next()) is not None:
                 place.position, place.retry = event.position, event.retry
-                if not event.data:
-                    continue  # it only says where the stream can be resumed
-                if dialogue is not None and await self._is_heard(event, (number, dialogue)):
-                    continue
-                found = self._message(event, number)
-                if found is not None:
-                    return found
+                for data in _messages_of(event):
+                    if dialogue is not None and await self._is_heard(data, (number, dialogue)):
+                        continue
+                    found = self._message(data, number)
+                    if found is not None:
+                        return found
         except UpstreamUnavailable:
             if not place.position or not self.session:
                 raise
         return None
 
-    async def _is_heard(self, event: Event, call: tuple[int, Dialogue] | None) -> bool:
-        """Whether an event is for the caller of a call under way, who then gets it.
+    async def _is_heard(self, data: bytes | TooLong, call: tuple[int, Dialogue] | None) -> bool:
+        """Whether a message is for the caller of a call under way, who then gets it.
 
         Args:
-            event: It may hold anything.
+            data: It may hold anything.
             call: The one whose stream it came on; None on the stream of the whole session.
         """
-        data = event.data
         if isinstance(data, TooLong) or not self.heard:
             return False
         try:
@@ -282,9 +284,8 @@ class HttpPeer:
             return None
         return next((message for message in found if message is not None), None)
 
-    def _message(self, event: Event, number: int | None) -> Envelope | None:
-        """Take an event; return the answer to *number* if that is what it holds."""
-        data = event.data
+    def _message(self, data: bytes | TooLong, number: int | None) -> Envelope | None:
+        """Take a message; return it if it answers *number*."""
         if isinstance(data, TooLong):
             if number is not None and salvaged_id(data.head, data.tail) in (number, None):
                 raise UnreadableAnswer("answered with more bytes than its max_message")
@@ -309,6 +310,20 @@ class HttpPeer:
         else:
             self.signals.heard(message.method, data)
         return None
+
+
+def _messages_of(event: Event) -> list[bytes | TooLong]:
+    """Return what an event holds: nothing where it only says how its stream can be resumed."""
+    data = event.data
+    if not data:
+        return []
+    if isinstance(data, TooLong) or data.lstrip()[:1] != b"[":
+        return [data]
+    try:
+        # Revision 2025-03-26 lets a server put several messages into one array.
+        return [*elements(data)] or [data]
+    except Malformed:
+        return [data]
 
 
 class _Place:

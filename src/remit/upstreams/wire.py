@@ -15,8 +15,10 @@ import msgspec
 JSON_RPC = "2.0"
 
 _SPACE = re.compile(r"[ \t\n\r]*")
-_ID_FIRST = re.compile(rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d{1,18})\s*[,}]')
-_ID_LAST = re.compile(rb'"id"\s*:\s*(\d{1,18})\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$')
+_ID_FIRST = re.compile(
+    rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*"?(\d{1,18})"?\s*[,}]'
+)
+_ID_LAST = re.compile(rb'"id"\s*:\s*"?(\d{1,18})"?\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$')
 _NOTHING = msgspec.Raw()
 
 
@@ -38,20 +40,30 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
         """The id of ours that this is an answer to, or None for anything else."""
         if self.method:
             return None
-        digits = bytes(self.id)
-        return int(digits) if digits.isdigit() and len(digits) < 19 else None  # noqa: PLR2004 - 64 bits
+        return repeated_number(bytes(self.id))
 
     def may_answer(self, number: int) -> bool:
         """Whether it answers *number*, or is the error of a request whose id was not read."""
         if self.method:
             return False
         said = bytes(self.id)
-        return said == b"%d" % number or (said in (b"", b"null") and bool(bytes(self.error)))
+        if said == b"%d" % number or repeated_number(said) == number:
+            return True
+        return said in (b"", b"null") and bool(bytes(self.error))
 
     @property
     def is_request(self) -> bool:
         """Whether it asks us for something and waits for an answer."""
         return bool(self.method) and bytes(self.id) not in (b"", b"null")
+
+
+def repeated_number(raw: bytes) -> int | None:
+    """Return the number of ours that a server repeats, or None for anything else.
+
+    Some servers make a text of it, which the libraries of clients take as well.
+    """
+    digits = raw[1:-1] if raw[:1] == b'"' else raw
+    return int(digits) if digits.isdigit() and len(digits) < 19 else None  # noqa: PLR2004 - 64 bits
 
 
 _envelope = msgspec.json.Decoder(Envelope)

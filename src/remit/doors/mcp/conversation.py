@@ -17,7 +17,7 @@ from remit.doors.mcp.questions import LEFT, Questions
 from remit.model.conversation import LEVELS, Abilities, Answering
 from remit.model.protocol import LOG_LEVEL_META_KEY
 from remit.upstreams.dialogue import refusal
-from remit.upstreams.wire import Malformed, members
+from remit.upstreams.wire import Malformed, joined, members
 
 CANNOT: Final = "the caller did not say that it can be asked this"
 NOBODY: Final = "the caller takes no questions: it accepts no text/event-stream, or has no session"
@@ -137,6 +137,14 @@ class Telling:
             b'{"jsonrpc":"2.0","id":%b,"method":"%b","params":%b}'
             % (number, method.encode(), params)
         )
+
+    async def take_back(self, answer: Answering, params: bytes) -> None:
+        """Tell the caller that a question needs no answer any more."""
+        number = next((number for number, asked in self._asked if asked is answer), None)
+        if number is not None and self._questions is not None:
+            self._questions.drop(self.key, number)
+            named = {**members(params), "requestId": number}
+            await self.tell("notifications/cancelled", joined(named))
 
     def gone(self) -> None:
         """Refuse what is still asked: whoever could answer has left."""
