@@ -213,6 +213,8 @@ class Channel:
         box = self._boxes[meant[0]]
         if box.qsize() >= MOST_UNHEARD:
             return not message.is_request  # of a flood of notices some are lost
+        if message.is_request:
+            meant[1].expect(bytes(message.id))
         box.put_nowait((message, line))
         return True
 

@@ -54,7 +54,7 @@ class Dialogue:
         self.conversation = conversation
         self._deadline = deadline
         self._open = 0
-        self._asked: dict[bytes, Answering] = {}
+        self._asked: dict[bytes, Answering | None] = {}
 
     def meta(self, number: int, era: Era) -> tuple[bytes, bytes]:
         """Return what our request's `_meta` has to say for the caller, for a server of *era*.
@@ -91,11 +91,17 @@ class Dialogue:
             else:
                 await self._tell(message.method, params, number)
         elif message.method == PING or self._open >= MOST_ASKED:
+            self._asked.pop(bytes(message.id), None)
             reply(reply_frame(message))
         else:
             own = bytes(message.id)
             head = b'{"jsonrpc":"2.0","id":%b,' % own
             await self.ask(message.method, params, lambda tail: reply(head + tail + b"}"), own)
+
+    def expect(self, own: bytes) -> None:
+        """Note that the server's request of this raw id is on its way here."""
+        if len(self._asked) < MOST_ASKED:
+            self._asked.setdefault(own, None)
 
     def has_asked(self, own: bytes) -> bool:
         """Whether the server waits for an answer to its request of this raw id."""
