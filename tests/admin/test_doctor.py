@@ -1,5 +1,6 @@
 """What `remit doctor` makes of what it sees (issue 4)."""
 
+import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -153,6 +154,7 @@ async def test_what_is_wrong_with_the_database(
         ({}, "start it, or"),
         ({"is_file": True}, "let whoever runs remit read and write the file"),
         ({"is_file": True, "is_read_only": True}, "mount its storage so that it can be written"),
+        ({"is_file": True, "is_damaged": True}, "put a backup in its place"),
     ],
 )
 async def test_what_to_do_about_a_database_fits_its_kind(
@@ -180,6 +182,18 @@ async def test_what_is_wrong_with_the_state_folder(tmp_path: Path) -> None:
 
     assert set(told) == {"state-open", "exposed-file", "journal-rejected"}
     assert "admin.key" in told["exposed-file"].about
+
+
+async def test_a_journal_that_cannot_be_written_is_found(tmp_path: Path) -> None:
+    tmp_path.chmod(0o700)
+    journal = tmp_path / "journal"
+    journal.mkdir(mode=0o500)
+    if os.access(journal, os.W_OK):
+        pytest.skip("whoever runs the tests may write anything")
+
+    told = await found(state=tmp_path)
+
+    assert told["state-unwritable"].message == f"{journal} cannot be written"
 
 
 @pytest.mark.parametrize(

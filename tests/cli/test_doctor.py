@@ -1,6 +1,7 @@
 """`remit doctor`: really connects, changes nothing, and exits by the contract (issue 4)."""
 
 import json
+import os
 import shlex
 import socket
 from pathlib import Path
@@ -83,6 +84,33 @@ def test_a_database_away_is_status_3(tmp_path: Path) -> None:
 
     assert "database-away" in codes(found)
     assert "hunter2" not in json.dumps(found)
+
+
+@pytest.mark.parametrize(("name", "mode"), [("", 0o000), ("remit.db", 0o400)])
+def test_a_state_folder_or_database_of_somebody_else_is_a_finding_and_stays_as_it_is(
+    tmp_path: Path, name: str, mode: int
+) -> None:
+    declare(tmp_path)
+    apply(tmp_path)
+    state = tmp_path / ".remit"
+    closed = state / name
+    before = sorted(state.iterdir())
+    (port,) = free_ports(1)
+    closed.chmod(mode)
+    try:
+        if os.access(closed, os.W_OK):
+            pytest.skip("whoever runs the tests may write anything")
+        found = doctor(tmp_path, "--port", str(port), status=3)
+        checked = typer.testing.CliRunner().invoke(
+            app, ["check", "--config", str(tmp_path / "remit.yaml")]
+        )
+    finally:
+        closed.chmod(0o700)
+
+    assert "database-away" in codes(found)
+    assert (checked.exit_code, "[database-away]" in checked.output) == (0, True)
+    assert ("state-unwritable" in codes(found)) == (closed == state)
+    assert sorted(state.iterdir()) == before
 
 
 def test_a_port_that_something_else_has_is_a_warning(tmp_path: Path) -> None:

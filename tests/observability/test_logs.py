@@ -1,6 +1,7 @@
 """The log: whose request a line belongs to, and in which form it is (issue 4)."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -99,6 +100,56 @@ async def test_a_gateway_tells_of_each_call_at_level_info(tmp_path: Path, form: 
     for one in (ended, denied):
         assert (one["tenant"], one["principal"]) == ("default", "key:developer-key")
         assert one["call_id"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="a pipe with a name stands for the log")
+async def test_calls_are_answered_and_a_stop_is_clean_when_nobody_reads_the_log(
+    tmp_path: Path,
+) -> None:
+    config = tmp_path / "remit.yaml"
+    config.write_text(json.dumps(document(tmp_path)))
+    log = tmp_path / "gateway.log"
+    os.mkfifo(log)
+    reader = os.open(log, os.O_RDONLY | os.O_NONBLOCK)
+    environ = {"REMIT_LOG_LEVEL": "INFO"}
+    running = await anyio.to_thread.run_sync(start_gateway, tmp_path, config, environ)
+    try:
+        key = await anyio.to_thread.run_sync(running.key, "developer")
+        async with httpx2.AsyncClient(verify=TRUSTS_NOBODY) as http:
+            caller = Caller(http, running.url, key)
+            await caller.until_listed({"tools__work"})
+            os.close(reader)
+            replies = [await caller.call("tools__work", {"text": "t"}) for _ in range(3)]
+    finally:
+        await anyio.to_thread.run_sync(running.stop)
+
+    assert all("error" not in reply and not reply["result"].get("isError") for reply in replies)
+    assert running.process.returncode == 0
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="it stands for a full disk")
+@pytest.mark.parametrize(
+    "told",
+    [
+        "from remit.cli.lines import say; say('told', err=True)",
+        """import logging, structlog; from remit.cli.logs import set_up_logging
+set_up_logging(logging.INFO); structlog.get_logger().info('told')""",
+    ],
+)
+def test_what_does_not_fit_on_the_disk_is_lost_and_nothing_else(told: str) -> None:
+    script = f"{told}; print('goes on')"
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", script],
+            env=environment(),
+            stdout=subprocess.PIPE,
+            stderr=full,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+
+    assert done.stdout == "goes on\n"
 
 
 LOGGING = """

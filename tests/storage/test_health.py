@@ -1,5 +1,6 @@
 """Looking at a database as it is (issue 4)."""
 
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
+from remit.errors import StartupError
 from remit.model.events import AuditEvent, EventKind
 from remit.storage.audit import open_audit
 from remit.storage.database import default_url, open_database
@@ -112,6 +114,45 @@ async def test_a_database_that_cannot_be_reached_says_why_without_the_password(
     assert health.problem
     assert "hunter2" not in repr(health)
     assert not (await examine("mongodb://x", tmp_path)).is_new
+
+
+@pytest.mark.parametrize("content", [b"no database at all" * 100, None])
+async def test_a_damaged_file_is_told_from_one_that_cannot_be_opened(
+    tmp_path: Path, content: bytes | None
+) -> None:
+    url = default_url(tmp_path)
+    async with open_database(url):
+        pass
+    file = tmp_path / ".remit" / "remit.db"
+    file.write_bytes(file.read_bytes()[:200_000] if content is None else content)
+
+    health = await examine(url, tmp_path)
+    with pytest.raises(StartupError, match="put a backup in its place"):
+        async with open_database(url):
+            pass
+
+    assert health.problem
+    assert health.is_damaged
+
+
+@pytest.mark.parametrize("end", ["", "-shm"])
+async def test_a_file_that_cannot_be_written_is_found_and_left_as_it_is(
+    tmp_path: Path, end: str
+) -> None:
+    url = default_url(tmp_path)
+    async with open_database(url):
+        pass
+    file = tmp_path / ".remit" / f"remit.db{end}"
+    file.touch()
+    file.chmod(0o400)
+    if os.access(file, os.W_OK):
+        pytest.skip("whoever runs the tests may write anything")
+    before = sorted(file.parent.iterdir())
+
+    health = await examine(url, tmp_path)
+
+    assert f"{str(file)!r} cannot be written" in health.problem
+    assert sorted(file.parent.iterdir()) == before
 
 
 async def test_what_a_dead_process_left_in_its_journal_is_counted(tmp_path: Path) -> None:

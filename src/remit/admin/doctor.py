@@ -233,7 +233,9 @@ def _of_database(health: DatabaseHealth) -> Iterator[Finding]:
 
 def _way_back(health: DatabaseHealth) -> str:
     """Say what to do about a database that cannot be used."""
-    if health.is_read_only:
+    if health.is_damaged:
+        way = "put a backup in its place, and keep the damaged file"
+    elif health.is_read_only:
         way = "mount its storage so that it can be written"
     elif health.is_file:
         way = "let whoever runs remit read and write the file and its folder"

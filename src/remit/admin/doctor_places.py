@@ -17,6 +17,9 @@ LITTLE_ROOM: Final = 1024**3
 NO_ROOM: Final = 100 * 1024**2
 """Bytes; a full journal file for each of a dozen workers."""
 
+JOURNAL: Final = "journal"
+"""The folder of events on their way to the database, within the state folder."""
+
 REJECTED: Final = "*.rejected"
 """Lines of the journal that no database could take (storage/journal.py)."""
 
@@ -39,12 +42,12 @@ def of_state(state: Path, files: Sequence[Path]) -> Iterator[Finding]:
 
 
 def _wrong_with(state: Path, files: Sequence[Path]) -> Iterator[Finding]:
-    if not os.access(state, os.W_OK | os.X_OK):
+    if (folder := _closed(state)) is not None:
         yield Finding(
             code="state-unwritable",
             about="state folder",
             grade=Grade.ERROR,
-            message=f"{state} cannot be written",
+            message=f"{folder} cannot be written",
             remedy="mount its storage so that it can be written, or move remit.yaml and the folder"
             if is_on_read_only_storage(state)
             else "make it belong to whoever runs remit",
@@ -65,7 +68,7 @@ def _wrong_with(state: Path, files: Sequence[Path]) -> Iterator[Finding]:
             message=problem.message,
             remedy=problem.remedy,
         )
-    for path in sorted((state / "journal").glob(REJECTED)):
+    for path in sorted(state.glob(f"{JOURNAL}/{REJECTED}")):
         yield Finding(
             code="journal-rejected",
             about=str(path),
@@ -73,6 +76,15 @@ def _wrong_with(state: Path, files: Sequence[Path]) -> Iterator[Finding]:
             message="events that no database could take are kept here, and nowhere else",
             remedy="read them, keep them with the record, and tell whoever maintains remit",
         )
+
+
+def _closed(state: Path) -> Path | None:
+    """Return the state folder or the journal's, whichever cannot be written."""
+    needed = os.R_OK | os.W_OK | os.X_OK
+    for folder in (state, state / JOURNAL):
+        if not os.access(folder, needed):
+            return folder if os.access(folder, os.F_OK) else None
+    return None
 
 
 def of_disk(state: Path) -> Iterator[Finding]:

@@ -1,5 +1,6 @@
 """Files of remit's own that everybody on this machine can read or write."""
 
+import os
 import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -20,7 +21,8 @@ def exposed_files(state: Path, others: Iterable[Path] = ()) -> Iterator[Problem]
     """
     found = {path for path in state.rglob("*") if path.name not in _HARMLESS}
     for path in sorted({*found, *others}):
-        if path.is_file() and _is_exposed(path):
+        # what is behind a folder that does not let us in cannot be looked at
+        if os.access(path, os.F_OK) and path.is_file() and _is_exposed(path):
             yield Problem(
                 code="exposed-file",
                 message="everybody on this machine can read or write it, and it holds keys or the"

@@ -19,7 +19,7 @@ from remit.model.declaration import Declaration
 from remit.model.health import DatabaseHealth, DatasourceHealth, Examination
 from remit.policy.snapshot import DATA
 from remit.settings import Settings
-from remit.storage.database import database_file, open_as_it_is
+from remit.storage.database import database_file, files_beside, is_missing, open_as_it_is
 from remit.storage.health import examine as examine_database
 from remit.storage.tenants import Tenants
 
@@ -58,8 +58,7 @@ async def data_without_gateway(settings: Settings) -> Sequence[DatasourceHealth]
     """Connect to the datasources of a tenant where no gateway runs; the database stays as it is."""
     url = url_of(settings)
     try:
-        file = database_file(url)
-        if file is not None and not file.exists():
+        if is_missing(url):
             return ()
         async with open_as_it_is(url) as database:
             tenant = await find_tenant(Tenants(database), settings.tenant)
@@ -112,4 +111,4 @@ def _files_of(url: str) -> tuple[Path, ...]:
         file = database_file(url)
     except StartupError:  # the database's own finding says so
         return ()
-    return () if file is None else tuple(Path(f"{file}{end}") for end in ("", "-wal", "-shm"))
+    return () if file is None else files_beside(file)

@@ -10,7 +10,7 @@ from remit.errors import DeclarationError, StartupError, StorageUnavailable
 from remit.model.health import Finding, Grade
 from remit.model.principals import DEFAULT_TENANT
 from remit.settings import Settings
-from remit.storage.database import database_file, open_as_it_is
+from remit.storage.database import is_missing, open_as_it_is
 from remit.storage.revisions import Revisions
 
 _IN_MEMORY = "memory://"
@@ -37,8 +37,7 @@ async def of_file(settings: Settings) -> Finding | None:
         )
     url = url_of(settings)
     try:
-        database = database_file(url)
-        if database is not None and not database.exists():
+        if is_missing(url):
             return None
         async with open_as_it_is(url) as opened:
             standing = await standing_of(

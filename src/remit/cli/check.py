@@ -24,7 +24,7 @@ from remit.model.principals import DEFAULT_TENANT
 from remit.model.servers import ServerStatus
 from remit.settings import Settings
 from remit.storage.agents import Agents
-from remit.storage.database import database_file
+from remit.storage.database import database_file, is_missing
 from remit.storage.keys import Keys
 from remit.upstreams.fleet import open_fleet
 
@@ -136,7 +136,7 @@ async def _look_at_state(settings: Settings, now: datetime) -> _Kept:
     try:
         file = database_file(url)
         in_use = None
-        if file is None or file.exists():
+        if not is_missing(url):
             async with open_state(settings) as state:
                 keys = await Keys(state.database).all_keys(state.tenant.name)
                 agents = await Agents(state.database).all_agents(state.tenant.name)

@@ -8,11 +8,13 @@ around: each is shown as what it is, `\x1b`, `\n` or `\u202e`.
     say_text        a text of several lines, such as what a tool or an agent wrote
     print_json      a document for programs, with the same value
     print_document  what is ours as it is: a whole export
+    Lossy           where the log goes
 """
 
 import json
 import re
-from typing import Final
+from contextlib import nullcontext, suppress
+from typing import Final, TextIO
 from unicodedata import category
 
 import typer
@@ -26,9 +28,31 @@ _ESCAPED = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud
 
 
 def say(text: str, *, err: bool = False, bold: bool = False) -> None:
-    """Print one line, on standard error if *err*."""
+    """Print one line, on standard error if *err*; what cannot be written there is lost."""
     line = plain(text)
-    typer.echo(typer.style(line, bold=True) if bold else line, err=err)
+    with suppress(OSError) if err else nullcontext():
+        typer.echo(typer.style(line, bold=True) if bold else line, err=err)
+
+
+class Lossy:
+    """A stream that drops what it cannot write: its disk is full, or nobody reads it any more.
+
+    A call is not to fail, or its answer to be lost, for want of a line in the log.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write what can be written."""
+        with suppress(OSError):
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Let go of what was written, if that can be."""
+        with suppress(OSError):
+            self._stream.flush()
 
 
 def say_text(text: str) -> None:

@@ -4,13 +4,13 @@ import logging
 import os
 import sys
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, TextIO, cast
 
 import structlog
 from structlog.typing import EventDict
 
 from remit.calls.current import add_current
-from remit.cli.lines import plain, plain_text, say
+from remit.cli.lines import Lossy, plain, plain_text, say
 
 LOG_LEVELS: Final = ("DEBUG", "INFO", "WARNING", "ERROR")
 """What `REMIT_LOG_LEVEL` may say, in any case of letters."""
@@ -45,7 +45,7 @@ def set_up_logging(default: int) -> None:
             ),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=structlog.PrintLoggerFactory(cast("TextIO", Lossy(sys.stderr))),
     )
 
 

@@ -82,6 +82,7 @@ class DatabaseHealth:
         problem: Why it cannot be used, one line; empty when it can.
         is_file: Whether it is a file, and no server's.
         is_read_only: Whether that file is on storage that nobody can write.
+        is_damaged: Whether what is in that file is no database, or not a whole one.
         is_new: Whether it is not there yet.
         is_newer: Whether a newer remit wrote its tables.
         is_current: Whether its tables are what this code knows.
@@ -95,6 +96,7 @@ class DatabaseHealth:
     problem: str = ""
     is_file: bool = False
     is_read_only: bool = False
+    is_damaged: bool = False
     is_new: bool = False
     is_newer: bool = False
     is_current: bool = True

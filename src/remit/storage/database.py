@@ -81,6 +81,19 @@ def database_file(url: str) -> Path | None:
     return Path(parsed.database or "") if parsed.get_backend_name() == "sqlite" else None
 
 
+def is_missing(url: str) -> bool:
+    """Whether *url* names a file that is not there yet.
+
+    Raises:
+        StartupError: It is none that remit can use.
+    """
+    file = database_file(url)
+    try:
+        return file is not None and not file.exists()
+    except PermissionError:  # whoever opens it says so
+        return False
+
+
 class Database:
     """An open database whose tables are what this code knows.
 
@@ -217,8 +230,12 @@ async def open_as_it_is(url: str, *, patience: float = PATIENCE) -> AsyncGenerat
 
     Raises:
         StartupError: *url* is none that remit can use.
+        StorageUnavailable: It is a file that may not be written.
     """
-    engine = _engine(_parse(url), patience)
+    parsed = _parse(url)
+    if (file := database_file(url)) is not None:
+        _may_be_written(file)
+    engine = _engine(parsed, patience)
     try:
         yield Database(engine)
     finally:
@@ -257,6 +274,17 @@ def _make_private_file(path: Path) -> None:
             f"cannot write the database {str(path)!r}: {error.strerror}; make its folder "
             "writable, or point REMIT_DATABASE_URL elsewhere"
         ) from error
+
+
+def _may_be_written(file: Path) -> None:
+    """Refuse a file that may not be: SQLite would make those beside it in the same mode."""
+    needed = {file.parent: os.W_OK | os.X_OK}
+    needed |= dict.fromkeys(files_beside(file), os.R_OK | os.W_OK)
+    for path, mode in needed.items():
+        if os.access(path, os.F_OK) and not os.access(path, mode):
+            raise StorageUnavailable(
+                f"cannot use the database {str(file)!r}: {str(path)!r} cannot be written"
+            )
 
 
 def _engine(url: URL, patience: float, *, read_only: bool = False) -> AsyncEngine:
@@ -384,13 +412,27 @@ async def _bring_up_to_date(engine: AsyncEngine, patience: float) -> None:
 
 def _cannot_open(engine: AsyncEngine, error: SQLAlchemyError, *, locked: bool) -> str:
     remedy = "stop the process that holds it, or try again" if locked else _REMEDY
-    if engine.dialect.name == "sqlite" and not locked:
+    if is_damaged(error):
+        remedy = "put a backup in its place, and keep the damaged file"
+    elif engine.dialect.name == "sqlite" and not locked:
         remedy = "make file and folder writable, or point REMIT_DATABASE_URL elsewhere"
         if is_on_read_only_storage(Path(engine.url.database or "")):
             remedy = (
                 "copy it, with the files `-wal` and `-shm` beside it, to where it can be written"
             )
     return f"cannot open the database {_name(engine.url)}: {_first_line(error)}; {remedy}"
+
+
+def is_damaged(error: BaseException | None) -> bool:
+    """Whether SQLite says that a file is no database, or not a whole one."""
+    cause = error.orig if isinstance(error, DBAPIError) else None
+    name: str = getattr(cause, "sqlite_errorname", "")
+    return name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB"))
+
+
+def files_beside(file: Path) -> tuple[Path, ...]:
+    """Return an SQLite database's file and those that SQLite makes beside it."""
+    return tuple(Path(f"{file}{end}") for end in ("", "-wal", "-shm"))
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from sqlalchemy import func, select, text
 from remit.errors import StartupError, StorageUnavailable
 from remit.model.health import DatabaseHealth
 from remit.storage.asyncio_engine import AsyncConnection
-from remit.storage.database import database_file, open_as_it_is
+from remit.storage.database import database_file, is_damaged, is_missing, open_as_it_is
 from remit.storage.journal import SUFFIX
 from remit.storage.read_only import is_on_read_only_storage
 from remit.storage.schema import is_current
@@ -29,19 +29,22 @@ async def examine(url: str, journal: Path) -> DatabaseHealth:
     """
     try:
         file = database_file(url)
-        if file is not None and not file.exists():
+        if is_missing(url):
             return DatabaseHealth(name=repr(str(file)), is_new=True, backlog=_bytes_in(journal))
-        async with open_as_it_is(url) as database:
-            try:
-                async with database.reading(within=LONGEST) as connection:
-                    return await _examine(connection, database.name, journal)
-            except StorageUnavailable as error:
-                return DatabaseHealth(
-                    name=database.name,
-                    problem=str(error),
-                    is_file=file is not None,
-                    is_read_only=file is not None and is_on_read_only_storage(file),
-                )
+        try:
+            async with (
+                open_as_it_is(url) as database,
+                database.reading(within=LONGEST) as connection,
+            ):
+                return await _examine(connection, database.name, journal)
+        except StorageUnavailable as error:
+            return DatabaseHealth(
+                name="database",
+                problem=str(error),
+                is_file=file is not None,
+                is_read_only=file is not None and is_on_read_only_storage(file),
+                is_damaged=is_damaged(error.__cause__),
+            )
     except StartupError as error:
         return DatabaseHealth(name="database", problem=str(error))
 
