@@ -2,6 +2,8 @@
 
 import gc
 import os
+import subprocess
+import sys
 from collections.abc import Generator
 from pathlib import Path
 
@@ -12,6 +14,9 @@ from hypothesis import HealthCheck, settings
 from remit.testing.services import Postgres, open_postgres, postgres_programs
 
 IN_CI = os.environ.get("CI") == "true"
+
+BOUND = "REMIT_TESTS_ARE_BOUND_BY_MODES"
+"""Set where a test already runs without the rights by which root reads and writes anything."""
 
 # A busy machine is no reason to fail; in CI the examples are the same each time.
 settings.register_profile(
@@ -59,6 +64,29 @@ def pytest_collection_finish() -> None:
     """Leave what all tests are out of every later search for garbage, which took 0.8 s for it."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run a test that is marked `bound_by_modes` where the modes of files bind even root."""
+    if pyfuncitem.get_closest_marker("bound_by_modes") is None or os.geteuid() != 0:
+        return None
+    if BOUND in os.environ:
+        return None
+    done = subprocess.run(
+        [
+            *("setpriv", "--bounding-set=-dac_override,-dac_read_search"),
+            *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", pyfuncitem.nodeid),
+        ],
+        env={**os.environ, BOUND: "1"},
+        cwd=pyfuncitem.config.rootpath,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return True
 
 
 @pytest.hookimpl(wrapper=True)
