@@ -154,6 +154,7 @@ async def test_what_is_wrong_with_the_database(
         ({"is_file": True}, "let whoever runs remit read and write the file"),
         ({"is_file": True, "is_read_only": True}, "mount its storage so that it can be written"),
         ({"is_file": True, "is_damaged": True}, "put a backup in its place"),
+        ({"is_read_only": True}, "let its user make, read and write"),
     ],
 )
 async def test_what_to_do_about_a_database_fits_its_kind(

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import make_url, text
+from sqlalchemy.ext.asyncio import create_async_engine
 
 from remit.errors import StartupError
 from remit.model.events import AuditEvent, EventKind
@@ -113,6 +114,30 @@ async def test_a_database_that_cannot_be_reached_says_why_without_the_password(
     assert health.problem
     assert "hunter2" not in repr(health)
     assert not (await examine("mongodb://x", tmp_path)).is_new
+
+
+@pytest.mark.parametrize(
+    ("made", "wrong"),
+    [(True, "its user may not read and write 'agent_mcp_tools'"), (False, "may make no tables")],
+)
+async def test_a_user_of_postgresql_who_may_only_read_is_found(
+    postgres_url: str, tmp_path: Path, *, made: bool, wrong: str
+) -> None:
+    if made:
+        async with open_database(postgres_url):
+            pass
+    url = make_url(postgres_url)
+    reader = f"reader_{url.database}"
+    engine = create_async_engine(url.set(drivername="postgresql+psycopg"))
+    async with engine.begin() as connection:
+        await connection.execute(text(f"CREATE ROLE {reader} LOGIN"))
+        await connection.execute(text(f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {reader}"))
+    await engine.dispose()
+
+    health = await examine(url.set(username=reader).render_as_string(), tmp_path)
+
+    assert wrong in health.problem
+    assert health.is_read_only
 
 
 @pytest.mark.parametrize("content", [b"no database at all" * 100, None])

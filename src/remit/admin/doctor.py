@@ -235,6 +235,8 @@ def _way_back(health: DatabaseHealth) -> str:
     """Say what to do about a database that cannot be used."""
     if health.is_damaged:
         way = "put a backup in its place, and keep the damaged file"
+    elif health.is_read_only and not health.is_file:
+        way = "let its user make, read and write remit's tables (GRANT)"
     elif health.is_read_only:
         way = "mount its storage so that it can be written"
     elif health.is_file:

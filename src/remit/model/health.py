@@ -81,7 +81,8 @@ class DatabaseHealth:
         name: For messages; holds no credentials.
         problem: Why it cannot be used, one line; empty when it can.
         is_file: Whether it is a file, and no server's.
-        is_read_only: Whether that file is on storage that nobody can write.
+        is_read_only: Whether that file is on storage that nobody can write, or a server lets its
+            user not write.
         is_damaged: Whether what is in that file is no database, or not a whole one.
         is_new: Whether it is not there yet.
         is_newer: Whether a newer remit wrote its tables.

@@ -14,10 +14,23 @@ from remit.storage.database import database_file, is_damaged, is_missing, open_a
 from remit.storage.journal import SUFFIX
 from remit.storage.read_only import is_on_read_only_storage
 from remit.storage.schema import is_current
-from remit.storage.tables import audit_chain, audit_cuts, audit_events, audit_journals
+from remit.storage.tables import (
+    audit_chain,
+    audit_cuts,
+    audit_events,
+    audit_journals,
+    metadata,
+)
 
 LONGEST: Final = 15.0
 """Seconds after which a database that does not answer counts as away."""
+
+
+_CLOSED: Final = text(
+    "SELECT name FROM unnest(CAST(:names AS text[])) AS name WHERE to_regclass(name) IS NOT NULL"
+    " AND NOT (has_table_privilege(name, 'SELECT') AND has_table_privilege(name, 'INSERT'))"
+    " ORDER BY name"
+)
 
 
 async def examine(url: str, journal: Path) -> DatabaseHealth:
@@ -58,6 +71,8 @@ async def _examine(connection: AsyncConnection, name: str, journal: Path) -> Dat
         current = await connection.run_sync(is_current)
     except StartupError as error:
         return DatabaseHealth(name=name, problem=str(error), is_newer=True, ms=ms, skew=skew)
+    if lacking := await _lacking_rights(connection, current=current):
+        return DatabaseHealth(name=name, problem=lacking, is_read_only=True, ms=ms, skew=skew)
     if not current:
         return DatabaseHealth(name=name, is_current=False, ms=ms, skew=skew)
     return DatabaseHealth(
@@ -74,6 +89,20 @@ async def _skew(connection: AsyncConnection, now: datetime) -> float | None:
         return None
     theirs: datetime = (await connection.execute(text("SELECT clock_timestamp()"))).scalar_one()
     return (theirs - now).total_seconds()
+
+
+async def _lacking_rights(connection: AsyncConnection, *, current: bool) -> str:
+    """Say what the user of the database may not do, though remit has to; empty if nothing."""
+    if connection.dialect.name != "postgresql":
+        return ""
+    if not current:
+        may = await connection.execute(
+            text("SELECT has_schema_privilege(current_schema(), 'CREATE')")
+        )
+        return "" if may.scalar_one() else "its user may make no tables"
+    closed = await connection.execute(_CLOSED, {"names": list(metadata.tables)})
+    names = closed.scalars().all()
+    return f"its user may not read and write {', '.join(map(repr, names[:3]))}" if names else ""
 
 
 async def _broken_heads(connection: AsyncConnection) -> tuple[str, ...]:
