@@ -96,7 +96,7 @@ class _DuckDb:
     ) -> None:
         self._path = path
         self._allowed = allowed
-        self._usual = schemas[0]
+        self._usual, *self._others = schemas
         self._writable = writable
         self._places = Places(concurrency)
         self._threads = anyio.CapacityLimiter(concurrency)
@@ -206,7 +206,10 @@ class _DuckDb:
         with closing(root.cursor()) as cursor:
             run.use(cursor)
             if sql:
-                look_for_builtin_first(cursor, self._usual)
+                # whatever is named without a schema has to be in the first (`require_reading`)
+                there = {schema for schema, _ in tables}
+                others = [each for each in self._others if each.lower() in there]
+                look_for_builtin_first(cursor, self._usual, *others)
                 require_reading(
                     cursor, sql, self._allowed, usual=self._usual, tables=tables, own=own
                 )
