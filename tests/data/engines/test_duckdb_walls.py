@@ -1,6 +1,7 @@
 """What DuckDB itself holds back from whoever reads, in files and in folders."""
 
 from collections.abc import AsyncGenerator
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
@@ -8,7 +9,7 @@ import duckdb as library
 import pytest
 from tests.data.engines.shops import ALLOWED, ENDLESS, Shop, datasource_of
 
-from remit.data.engines.engine import Engine, Prepared
+from remit.data.engines.engine import Engine, Prepared, Relied
 from remit.data.engines.opening import open_engine
 from remit.errors import DataFailure
 from remit.model.data import DataCode, EngineKind
@@ -207,3 +208,60 @@ async def test_a_folder_is_stopped_like_any_other(files: Engine) -> None:
 def test_the_names_above_are_what_is_allowed() -> None:
     assert "secret" not in ALLOWED
     assert {"customers", "orders", "made"} <= set(ALLOWED)
+
+
+SALES = """
+CREATE SCHEMA sales;
+CREATE TABLE sales.deals (id integer);
+INSERT INTO sales.deals VALUES (7);
+CREATE SCHEMA hidden;
+CREATE TABLE hidden.deals (id integer);
+"""
+
+
+@pytest.fixture(params=["", "CREATE MACRO sales.upper(x) AS 'mine';"])
+async def sales(duckdb: Shop, request: pytest.FixtureRequest) -> AsyncGenerator[Shop]:
+    """Give a shop of two schemas, in which a macro may have the name of a function."""
+    duckdb.look(SALES + request.param)
+    declared = replace(duckdb.datasource, schemas=("main", "sales"), tables=("orders", "sales.*"))
+    engine = open_engine(declared)
+    yield replace(duckdb, engine=engine, datasource=declared)
+    await engine.aclose()
+
+
+async def test_a_table_of_another_schema_is_named_with_it(sales: Shop) -> None:
+    joined = "SELECT d.id FROM SALES.deals d, orders o WHERE o.id = 10"
+    tables = Relied(tables=(("sales", "deals"), ("", "orders")))
+
+    assert (await sales.read(joined)).rows == [[7]]
+    for sql, code in [
+        ("SELECT id FROM deals", DataCode.UNDEFINED_TABLE),
+        ("SELECT id FROM hidden.deals", DataCode.UNDEFINED_TABLE),
+        ("SELECT sales.upper('a')", None),
+    ]:
+        with pytest.raises(DataFailure) as caught:
+            await sales.read(sql)
+        assert code in (None, caught.value.code)
+
+    for sql in ("INSERT INTO sales.deals SELECT id FROM orders", "DELETE FROM sales.deals"):
+        prepared = replace(sales.prepared(sql), relied=tables)
+        await sales.engine.write(prepared, limit=1, seconds=30)
+    assert (await sales.read("SELECT count(*) FROM sales.deals")).rows == [[0]]
+
+
+async def test_a_change_finds_no_table_of_another_schema_without_it(sales: Shop) -> None:
+    tables = Relied(tables=(("", "deals"), ("sales", "deals")))
+    prepared = sales.prepared("INSERT INTO deals SELECT id FROM sales.deals")
+
+    with pytest.raises(DataFailure) as caught:
+        await sales.engine.write(replace(prepared, relied=tables), limit=1, seconds=30)
+    assert caught.value.code == DataCode.UNDEFINED_TABLE
+
+
+async def test_what_a_change_returns_under_the_name_of_a_count_is_returned(duckdb: Shop) -> None:
+    sql = "UPDATE orders SET note = 'seen' WHERE id < 12 RETURNING id AS \"Count\""
+
+    rows = await duckdb.write(sql)
+
+    assert ([each.name for each in rows.columns], rows.rows) == (["Count"], [[10], [11]])
+    assert rows.rows_affected == 2

@@ -1,7 +1,7 @@
 """What the tools may rely on, whichever engine a datasource is (issue 9: must show 2, 3, 5)."""
 
 from collections.abc import Awaitable, Callable
-from datetime import date
+from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from uuid import UUID
 
@@ -246,6 +246,16 @@ async def test_dates_decimals_and_ids_are_bound(shop: Shop) -> None:
 
     assert rows.rows == [[10]]
     assert kept.rows == [[str(key)]]
+
+
+async def test_a_time_with_an_offset_is_compared_as_the_moment_that_it_is(shop: Shop) -> None:
+    kept = "2026-01-02 03:04:05"  # as CURRENT_TIMESTAMP of SQLite writes one, in UTC
+    column = f"'{kept}'" if shop.kind is EngineKind.SQLITE else f"timestamp '{kept}'"
+    moment = datetime(2026, 1, 2, 8, 34, 5, tzinfo=timezone(timedelta(hours=5, minutes=30)))
+
+    rows = await shop.read(f"SELECT {column} = $1, {column} >= $1, {column} < $1", moment)
+
+    assert rows.rows == [[True, True, False]]
 
 
 @pytest.mark.parametrize(

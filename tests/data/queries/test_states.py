@@ -214,6 +214,21 @@ async def test_a_reason_is_needed_to_reject_and_whoever_suggested_reads_it(offic
     assert listed["rejection_reason"] == "too slow"
 
 
+async def test_whoever_decides_on_an_update_is_told_the_query_that_it_would_change(
+    office: Office,
+) -> None:
+    query_id = await approved(office)
+    first, second = [await updated(office, query_id, name=name) for name in ("One", "Two")]
+
+    rejected: Any = await office.call(
+        DAN, "reject_query_suggestion", suggestion_id=first, reason="no"
+    )
+    merged: Any = await office.call(DAN, "approve_query_suggestion", suggestion_id=second)
+
+    assert (rejected["suggestion_id"], rejected["query_id"]) == (first, query_id)
+    assert (merged["suggestion_id"], merged["query_id"]) == (second, query_id)
+
+
 async def test_the_original_stays_in_force_until_an_update_of_it_is_approved(
     office: Office,
 ) -> None:

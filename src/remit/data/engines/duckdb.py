@@ -7,7 +7,6 @@ and locked when the database is opened (`duckdb_files.py`). A file that is writt
 nobody else meanwhile: DuckDB allows either one who writes or many who read.
 """
 
-import json
 import threading
 import time
 from asyncio import TimerHandle, get_running_loop
@@ -19,7 +18,8 @@ from typing import Final, TypeVar, cast
 
 import anyio
 import duckdb
-from duckdb import DuckDBPyConnection
+from duckdb import DuckDBPyConnection, StatementType
+from duckdb.sqltypes import DuckDBPyType
 
 from remit.data.engines.duckdb_bounds import bounded
 from remit.data.engines.duckdb_errors import failure_of
@@ -33,8 +33,10 @@ from remit.data.engines.duckdb_files import (
 )
 from remit.data.engines.duckdb_own import Own, look_for_builtin_first, prepare_change, read_own
 from remit.data.engines.duckdb_schema import read_schema
+from remit.data.engines.duckdb_values import Taken, loaded, loads_of, take, type_name
 from remit.data.engines.duckdb_walls import (
     CHANGING,
+    DEFINING,
     PLANNED,
     READING,
     require_kind,
@@ -44,7 +46,7 @@ from remit.data.engines.engine import Allowed, Engine, Prepared
 from remit.data.engines.failures import not_writable, unreachable
 from remit.data.engines.places import LONGEST_WAIT, Places
 from remit.data.engines.stopping import run_in_thread
-from remit.data.engines.values import Answer
+from remit.data.engines.values import Answer, too_deep
 from remit.errors import DataFailure
 from remit.model.data import Column, DataCode, Rows
 from remit.model.ontology import SchemaTable
@@ -96,7 +98,7 @@ class _DuckDb:
     ) -> None:
         self._path = path
         self._allowed = allowed
-        self._usual = schemas[0]
+        self._usual, *self._others = schemas
         self._writable = writable
         self._places = Places(concurrency)
         self._threads = anyio.CapacityLimiter(concurrency)
@@ -107,10 +109,10 @@ class _DuckDb:
     async def read(self, prepared: Prepared, *, limit: int, seconds: float) -> Rows:
         def work(run: _Run) -> Rows:
             with self._cursor(run, prepared.sql) as cursor:
-                columns = run.describe(cursor, prepared)
-                sql = bounded(prepared.sql, columns, limit)
+                columns, how = run.look(cursor, prepared)
+                sql = bounded(prepared.sql, columns, how, limit)
                 asked = Prepared(sql=sql, values=prepared.values)
-                return replace(run.answer(cursor, asked, limit), columns=columns)
+                return replace(run.answer(cursor, asked, limit, how=how), columns=columns)
 
         return await self._reading(work, seconds)
 
@@ -125,7 +127,7 @@ class _DuckDb:
                 self._use_schema(connection)
                 prepare_change(connection, prepared, kind, self._usual)
                 connection.execute("BEGIN TRANSACTION")
-                rows = run.answer(connection, prepared, limit, is_reading=kind in READING)
+                rows = run.answer(connection, prepared, limit, changes=kind)
                 connection.execute("COMMIT")
                 return rows
 
@@ -151,7 +153,7 @@ class _DuckDb:
     async def describe(self, prepared: Prepared, *, seconds: float) -> Sequence[Column]:
         def work(run: _Run) -> Sequence[Column]:
             with self._cursor(run, prepared.sql) as cursor:
-                return run.describe(cursor, prepared)
+                return run.look(cursor, prepared)[0]
 
         return await self._reading(work, seconds)
 
@@ -196,6 +198,8 @@ class _DuckDb:
             )
         except (duckdb.Error, OverflowError, ValueError) as error:
             raise run.failure or failure_of(error) from error
+        except RecursionError:
+            raise too_deep() from None
         finally:
             self._running.discard(run)
 
@@ -206,7 +210,10 @@ class _DuckDb:
         with closing(root.cursor()) as cursor:
             run.use(cursor)
             if sql:
-                look_for_builtin_first(cursor, self._usual)
+                # whatever is named without a schema has to be in the first (`require_reading`)
+                there = {schema for schema, _ in tables}
+                others = [each for each in self._others if each.lower() in there]
+                look_for_builtin_first(cursor, self._usual, *others)
                 require_reading(
                     cursor, sql, self._allowed, usual=self._usual, tables=tables, own=own
                 )
@@ -355,11 +362,14 @@ class _Run:
             except OSError as error:
                 raise unreachable("its folder cannot be read") from error
 
-    def describe(self, cursor: DuckDBPyConnection, prepared: Prepared) -> tuple[Column, ...]:
-        """Return the columns that a statement gives, which is not run."""
+    def look(
+        self, cursor: DuckDBPyConnection, prepared: Prepared
+    ) -> tuple[tuple[Column, ...], Sequence[Taken]]:
+        """Return the columns of a statement, which is not run, and how their values are taken."""
         asked = Prepared(sql=f"DESCRIBE ({prepared.sql}\n)", values=prepared.values)
         rows = self.answer(cursor, asked, 10_000).rows
-        return tuple(Column(name=str(row[0]), type=str(row[1]).lower()) for row in rows)
+        columns = tuple(Column(name=str(row[0]), type=type_name(row[1])) for row in rows)
+        return columns, [take(cursor.type(str(row[1]))) for row in rows]
 
     def answer(
         self,
@@ -367,25 +377,27 @@ class _Run:
         prepared: Prepared,
         limit: int,
         *,
-        is_reading: bool = True,
+        how: Sequence[Taken] | None = None,
+        changes: StatementType = StatementType.SELECT,
     ) -> Rows:
-        """Run a statement; all of it, where it changes something."""
+        """Run a statement; all of it, where it *changes* something.
+
+        What is made as `how` says has been cast as well; of anything else only JSON is read.
+        """
         started = time.perf_counter()
         if (failure := self.failure) is not None:
             raise failure
         cursor.execute(prepared.sql, list(prepared.values))
-        columns = tuple(
-            Column(name=str(each[0]), type=str(each[1]).lower())
-            for each in cast("Sequence[Sequence[object]]", cursor.description or ())
-        )
-        answer, count = Answer(limit), 0
-        documents = [place for place, each in enumerate(columns) if each.type == "json"]
+        described = cast("Sequence[tuple[str, DuckDBPyType]]", cursor.description or ())
+        columns = tuple(Column(name=each[0], type=type_name(each[1])) for each in described)
+        loads = loads_of(how or [take(each[1]) for each in described], is_cast=how is not None)
+        answer, count, is_reading = Answer(limit), 0, changes in READING
         while (row := cursor.fetchone()) is not None:
             count += 1
-            if not answer.add(_with_documents(row, documents)) and is_reading:
+            if not answer.add(loaded(row, loads)) and is_reading:
                 break
-        changed = cursor.rowcount
-        is_count = not is_reading and [each.name for each in columns] in (["Count"], ["Success"])
+        changed = cursor.rowcount  # of what returns rows it is not known
+        is_count = not is_reading and (changed >= 0 or changes in DEFINING)
         if is_count:
             columns, answer = (), Answer(limit)
         return Rows(
@@ -395,18 +407,3 @@ class _Run:
             rows_affected=None if is_reading else max(changed, 0) if is_count else count,
             ms=(time.perf_counter() - started) * 1000,
         )
-
-
-def _with_documents(row: Sequence[object], places: Sequence[int]) -> Sequence[object]:
-    """Read the JSON in a row, which DuckDB gives as text."""
-    if not places:
-        return row
-    ready = list(row)
-    for place in places:
-        text = ready[place]
-        if isinstance(text, str):
-            try:
-                ready[place] = json.loads(text)
-            except (ValueError, RecursionError):
-                continue
-    return ready

@@ -27,6 +27,7 @@ SETTINGS: Final[Mapping[str, str]] = {
 }
 
 LOCKS: Final = (
+    "SET GLOBAL TimeZone = 'UTC'",
     "SET temp_directory = ''",
     "SET enable_external_access = false",
     "SET lock_configuration = true",

@@ -59,13 +59,20 @@ def read_own(connection: DuckDBPyConnection) -> Own:
     )
 
 
-def look_for_builtin_first(connection: DuckDBPyConnection, usual: str) -> None:
-    """Have names mean the system's functions first, then what is in a schema of the database."""
+def look_for_builtin_first(connection: DuckDBPyConnection, *schemas: str) -> None:
+    """Have names mean the system's functions first, then what is in schemas of the database.
+
+    A table that is named with its schema is found if that is among them.
+    """
     row = connection.execute("SELECT system.main.current_database()").fetchone()
-    parts = (str(row[0]) if row else "", usual)
-    path = ".".join('"' + part.replace('"', '""') + '"' for part in parts)
+    database = _named(str(row[0]) if row else "")
+    path = "".join(f",{database}.{_named(each)}" for each in schemas)
     quoted = path.replace("'", "''")
-    connection.execute(f"SET search_path = 'system.main,{quoted}'")
+    connection.execute(f"SET search_path = 'system.main{quoted}'")
+
+
+def _named(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def require_no_macro(node: Mapping[str, object], own: Own) -> None:
@@ -98,10 +105,30 @@ def prepare_change(
     for name in sorted(named):
         raise not_reading(f"the function {name}, which the database has of its own,")
     if kind not in {StatementType.CREATE, StatementType.ALTER, StatementType.DROP}:
-        look_for_builtin_first(connection, usual)
+        _look_for_builtin_first(connection, prepared, usual, own)
     elif own.shadows and kind is not StatementType.DROP:
         raise said(
             DataCode.SECURITY_VIOLATION,
             "nothing is defined in a database that has functions of its own with names of"
             f" DuckDB's, such as {min(own.shadows)!r}",
         )
+
+
+def _look_for_builtin_first(
+    connection: DuckDBPyConnection, prepared: Prepared, usual: str, own: Own
+) -> None:
+    """Do so where there is a macro at all; schemas that are named have to be looked in then.
+
+    What is named without one has to be in the first: it is looked for in the others, too.
+    """
+    if not own.names:
+        return
+    with plain_cursor(connection) as cursor:
+        rows = cursor.execute(
+            "SELECT lower(schema_name), lower(table_name) FROM duckdb_tables() "
+            "UNION SELECT lower(schema_name), lower(view_name) FROM duckdb_views()"
+        ).fetchall()
+    named = prepared.relied.tables if prepared.relied else ()
+    is_plain = all((usual.lower(), name.lower()) in rows for schema, name in named if not schema)
+    there = {schema for schema, _ in rows}.intersection(schema.lower() for schema, _ in named)
+    look_for_builtin_first(connection, usual, *(sorted(there) if is_plain else ()))

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from duckdb import DuckDBPyConnection
 
 from remit.data.engines.duckdb_own import plain_cursor
+from remit.data.engines.duckdb_values import type_name
 from remit.data.engines.engine import Allowed
 from remit.model.ontology import ForeignKey, SchemaColumn, SchemaTable
 
@@ -55,7 +56,7 @@ def _columns(
         columns[schema, table].append(
             SchemaColumn(
                 name=name,
-                type=str(kind).lower(),
+                type=type_name(kind),
                 nullable=bool(nullable) and not is_key,
                 is_primary_key=is_key,
                 default=str(default) if default is not None else "",

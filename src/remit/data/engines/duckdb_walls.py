@@ -85,13 +85,12 @@ PLANNED: Final = READING | {
 }
 """Statements whose plan may be shown."""
 
-CHANGING: Final = PLANNED | {
-    StatementType.CREATE,
-    StatementType.DROP,
-    StatementType.ALTER,
-    StatementType.ANALYZE,
-    StatementType.EXPLAIN,
-}
+DEFINING: Final = frozenset(
+    {StatementType.CREATE, StatementType.DROP, StatementType.ALTER, StatementType.ANALYZE}
+)
+"""Statements that return no rows."""
+
+CHANGING: Final = PLANNED | DEFINING | {StatementType.EXPLAIN}
 
 
 LONGEST: Final = 100

@@ -4,10 +4,7 @@ The driver's own loaders make Python's dates of PostgreSQL's, which fails for `i
 years before Christ, and lose digits of numbers that `values.py` keeps.
 """
 
-import json
-import math
 from collections.abc import Callable, Sequence
-from decimal import Decimal
 from typing import Final
 
 from psycopg import AsyncConnection, postgres
@@ -15,7 +12,7 @@ from psycopg.abc import Buffer
 from psycopg.adapt import Loader, Transformer
 from psycopg.pq import Format
 
-from remit.data.engines.values import MOST_CELL, MOST_OCTETS, shortened
+from remit.data.engines.values import MOST_CELL, MOST_OCTETS, from_json, shortened
 
 _TEXTS: Final = """
 date time timetz interval uuid inet cidr macaddr numeric money int4range int8range numrange
@@ -68,17 +65,7 @@ class AsJson(Loader):
 
     def load(self, data: Buffer) -> object:
         """Return the value."""
-        try:
-            return json.loads(bytes(data), parse_float=_number)
-        except (ValueError, RecursionError):
-            return bytes(data).decode()
-
-
-def _number(digits: str) -> float | str:
-    """Return a number, or its digits where it would be another one."""
-    number = float(digits)
-    is_same = math.isfinite(number) and Decimal(repr(number)) == Decimal(digits)
-    return number if is_same else digits
+        return from_json(bytes(data).decode())
 
 
 def take_as_text(connection: AsyncConnection[tuple[object, ...]]) -> None:

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing, contextmanager, suppress
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Final, TypeVar
@@ -332,7 +332,7 @@ def _bound(value: Bound) -> object:
                 else float(value)
             )
         case datetime():
-            return value.isoformat(sep=" ")
+            return _in_utc(value)
         case date():
             return value.isoformat()
         case UUID():
@@ -341,6 +341,16 @@ def _bound(value: Bound) -> object:
             return _listed(value)
         case _:
             return value
+
+
+def _in_utc(value: datetime) -> str:
+    """Return a point in time as SQLite's own functions give it, such as `CURRENT_TIMESTAMP`."""
+    try:
+        return value.astimezone(UTC).replace(tzinfo=None).isoformat(sep=" ")
+    except OverflowError:
+        raise DataFailure(
+            DataCode.INVALID_INPUT, "a time is beyond the calendar in UTC; give another one"
+        ) from None
 
 
 def _listed(values: Sequence[str | int]) -> str:

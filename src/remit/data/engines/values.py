@@ -18,6 +18,7 @@ What is longer than `MOST_CELL` characters is cut, and says so at its end. An an
 row fills the memory of the gateway before it is looked at, engines give none above `LARGEST_ROW`.
 """
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -69,9 +70,7 @@ class Answer:
             ready = [in_json(each) for each in row]
             self.size += len(msgspec.json.encode(ready))
         except RecursionError:
-            raise DataFailure(
-                DataCode.DATA_EXCEPTION, "a value is nested too deeply to be given as JSON"
-            ) from None
+            raise too_deep() from None
         if self.size > MOST_BYTES:
             if not self.rows:
                 raise too_large()
@@ -95,6 +94,11 @@ def too_large() -> DataFailure:
     )
 
 
+def too_deep() -> DataFailure:
+    """Return what is said of a value that is nested without end."""
+    return DataFailure(DataCode.DATA_EXCEPTION, "a value is nested too deeply to be given as JSON")
+
+
 def in_json(value: object) -> object:
     """Return a value as JSON has it."""
     if value is None or isinstance(value, bool | int):
@@ -108,6 +112,24 @@ def in_json(value: object) -> object:
     if isinstance(value, list | tuple | set):
         return [in_json(each) for each in cast("Sequence[object]", value)]
     return shortened(str(value))
+
+
+def from_json(text: str) -> object:
+    """Return what a JSON text says, or the text where it was cut or nothing can hold it.
+
+    Its numbers are as they are, or text with every digit.
+    """
+    try:
+        return json.loads(text, parse_float=_number)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _number(digits: str) -> float | str:
+    """Return a number, or its digits where it would be another one."""
+    number = float(digits)
+    is_same = isfinite(number) and Decimal(repr(number)) == Decimal(digits)
+    return number if is_same else digits
 
 
 def shortened(text: str, most: int = MOST_CELL) -> str:
@@ -136,6 +158,10 @@ def _float(value: float) -> object:
     return "Infinity" if value > 0 else "-Infinity"
 
 
+def _decimal(value: Decimal) -> str:
+    return format(value, "f")  # `str` writes small ones with an exponent
+
+
 def _interval(value: timedelta) -> str:
     sign = "-" if value < timedelta() else ""
     value = abs(value)
@@ -153,7 +179,7 @@ def _interval(value: timedelta) -> str:
 _CONVERSIONS: Final[Mapping[type, Callable[..., object]]] = {
     str: shortened,
     float: _float,
-    Decimal: str,
+    Decimal: _decimal,
     bytes: in_hex,
     bytearray: in_hex,
     memoryview: in_hex,

@@ -237,7 +237,7 @@ def decided_result(suggestion_id: str, query: Query, message: str) -> Result:
     """Return what was decided on a suggestion."""
     return {
         "suggestion_id": suggestion_id,
-        "query_id": query.id,
+        "query_id": query.parent or query.id,
         "status": query.status.value,
         "is_enabled": query.is_enabled,
         "message": message,
