@@ -99,6 +99,23 @@ async def test_a_server_that_fails_is_left_out_with_a_reason(tmp_path: Path) -> 
         assert manager.get_allowed_server_names() == list(servers)
 
 
+@pytest.mark.parametrize(
+    "auth", ["secret", {"wiki": "secret"}, {"wiki": {"headers": {"X-Own": 7}}}], ids=str
+)
+async def test_a_server_whose_auth_cannot_be_read_is_left_out_alone(
+    tmp_path: Path, auth: Any
+) -> None:  # S4.11, S4.18
+    servers = {
+        "wiki": {"url": "http://127.0.0.1:9/mcp"},
+        "store": fixture_entry(["read"], tmp_path / "ran.jsonl"),
+    }
+
+    async with manager_of(tmp_path, servers, mcp_auth=auth) as manager:
+        assert "mcp_auth" in manager.rejected_servers["wiki"]
+        assert "secret" not in str(manager.rejected_servers)
+        assert ("store" in names_of(manager)) == isinstance(auth, dict)
+
+
 async def test_every_field_of_a_stdio_server_counts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # S4.6

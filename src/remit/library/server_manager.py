@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from functools import partial
 from types import TracebackType
-from typing import Any, Protocol, Self, cast
+from typing import Any, Protocol, Self
 
 import structlog
 
 from remit.library.connections import EngineConnections
 from remit.library.engine import PROGRAM
-from remit.library.server_entries import usable_entry
+from remit.library.server_entries import request_headers, usable_entry
 from remit.library.server_policy import allowed_servers
 from remit.library.server_tools import ServerTool, langchain_tools
 from remit.settings import Settings
@@ -144,12 +144,11 @@ class MCPServerManager:
         )
 
     def _usable_entries(self) -> dict[str, dict[str, Any]]:
-        auth = cast("Mapping[str, Any]", self.workspace_state.context.get("mcp_auth") or {})
+        auth = self.workspace_state.context.get("mcp_auth")
         entries: dict[str, dict[str, Any]] = {}
         for name, config in self._allowed_servers.items():
-            given = cast("Mapping[str, Any]", auth.get(name) or {})
             try:
-                entries[name] = usable_entry(name, config, given.get("headers") or {})
+                entries[name] = usable_entry(name, config, request_headers(auth, name))
             except ValueError as error:
                 self._leave_out(name, str(error))
         return entries
