@@ -101,6 +101,17 @@ def test_what_refers_to_itself_is_shown_once_and_then_as_text() -> None:
     assert "JSON" in again["description"]
 
 
+def test_a_reference_may_name_its_place_as_an_address_does() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"a": {"$ref": "#/$defs/A%20place"}},
+        "required": ["a"],
+        "$defs": {"A place": {"type": "integer"}},
+    }
+
+    assert StrictSchema(schema).shown()["properties"]["a"]["type"] == "integer"
+
+
 def test_a_reference_to_nowhere_is_shown_as_any_value() -> None:
     schema = {"type": "object", "properties": {"a": {"$ref": "#/$defs/Gone"}}, "required": ["a"]}
 

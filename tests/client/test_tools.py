@@ -37,6 +37,21 @@ async def test_the_endpoint_of_a_server_has_its_own_names(reader: Either) -> Non
     assert await reader.list_tools(server="no-such-server") == []
 
 
+@pytest.mark.parametrize("kind", ["asynchronous", "synchronous"])
+async def test_the_tools_of_a_tenant_are_had_by_its_uuid_and_never_by_its_name(
+    kind: str, gateway: Running, count_file: Path
+) -> None:
+    # By its path a tenant that is called as a server would be that server.
+    before = len(executed(count_file))
+    async with open_either(kind, gateway.base, key=gateway.key("reader"), tenant="tools") as either:
+        with pytest.raises(ClientError, match="give its UUID"):
+            await either.list_tools()
+        with pytest.raises(ClientError, match="give its UUID"):
+            await either.call_tool("read")
+
+    assert len(executed(count_file)) == before
+
+
 async def test_a_call_gives_what_the_tool_gives(reader: Either, count_file: Path) -> None:
     before = len(executed(count_file))
 

@@ -1,5 +1,7 @@
 import asyncio
 import gc
+import subprocess
+import sys
 import threading
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -12,6 +14,35 @@ from remit import AgentMCPService, MCPToolMapper
 from remit.errors import StartupError, UpstreamUnavailable
 from remit.library.beside import Beside
 from remit.settings import Settings
+
+FORKING = """
+import asyncio, os, signal
+from contextlib import asynccontextmanager
+from remit.errors import UpstreamUnavailable
+from remit.library.beside import Beside
+
+@asynccontextmanager
+async def resource():
+    yield "resource"
+    print("closed", flush=True)
+
+async def same(given):
+    return given
+
+beside = Beside(resource, name="test")
+asyncio.run(beside.use(same))
+child = os.fork()
+if not child:
+    signal.alarm(30)  # should it wait for a thread that is not there
+    try:
+        asyncio.run(beside.use(same))
+    except UpstreamUnavailable as error:
+        print(error, flush=True)
+    asyncio.run(beside.close())
+    raise SystemExit
+print(os.waitpid(child, 0)[1], asyncio.run(beside.use(same)), flush=True)
+asyncio.run(beside.close())
+"""
 
 
 class Resource:
@@ -184,6 +215,17 @@ async def test_what_nobody_holds_any_more_is_closed() -> None:
     gc.collect()
 
     assert len(resource.closed) == 1
+
+
+def test_a_forked_process_reads_that_it_needs_one_of_its_own() -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", FORKING], capture_output=True, text=True, check=True
+    )
+
+    told = done.stdout.splitlines()
+    assert "make another one after the fork" in told[0]
+    assert told[1:] == ["0 resource", "closed"]
+    assert done.stderr == ""
 
 
 async def test_a_record_that_cannot_be_opened_is_said_and_nothing_runs(tmp_path: Path) -> None:

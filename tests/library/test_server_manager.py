@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from remit import MCPServerConfig, MCPServerManager, RuntimeSettings, format_tool_summary
-from remit.errors import DeclarationError
+from remit.errors import DeclarationError, UpstreamUnavailable
 from remit.settings import Settings
 from remit.testing.gateway import fixture_entry
 from remit.testing.upstream import FixtureOptions, executed, open_web_fixture, received
@@ -97,6 +97,23 @@ async def test_a_server_that_fails_is_left_out_with_a_reason(tmp_path: Path) -> 
         assert "NO_SUCH_VARIABLE_OF_REMIT" in rejected["variable"]
         assert "delegated_auth_provider" in rejected["signing"]
         assert manager.get_allowed_server_names() == list(servers)
+
+
+@pytest.mark.parametrize(
+    "auth", ["secret", {"wiki": "secret"}, {"wiki": {"headers": {"X-Own": 7}}}], ids=str
+)
+async def test_a_server_whose_auth_cannot_be_read_is_left_out_alone(
+    tmp_path: Path, auth: Any
+) -> None:  # S4.11, S4.18
+    servers = {
+        "wiki": {"url": "http://127.0.0.1:9/mcp"},
+        "store": fixture_entry(["read"], tmp_path / "ran.jsonl"),
+    }
+
+    async with manager_of(tmp_path, servers, mcp_auth=auth) as manager:
+        assert "mcp_auth" in manager.rejected_servers["wiki"]
+        assert "secret" not in str(manager.rejected_servers)
+        assert ("store" in names_of(manager)) == isinstance(auth, dict)
 
 
 async def test_every_field_of_a_stdio_server_counts(
@@ -189,6 +206,25 @@ async def test_a_policy_that_changed_counts_when_it_is_initialized_again(tmp_pat
     assert names_of(manager) == {}
     await manager.cleanup()
     await manager.cleanup()
+
+
+async def test_a_tool_that_outlives_its_request_starts_nothing_anew(tmp_path: Path) -> None:
+    count_file = tmp_path / "ran.jsonl"
+    servers = {"store": fixture_entry(["read"], count_file)}
+    manager = manager_of(tmp_path, servers)
+    await manager.initialize()
+    first = manager.get_tools_by_server()["store"][0]
+
+    await manager.initialize()
+    second = manager.get_tools_by_server()["store"][0]
+    with pytest.raises(UpstreamUnavailable, match="initialized again"):
+        await first.ainvoke({"by": "first"})
+    await second.ainvoke({"by": "second"})
+    await manager.cleanup()
+    with pytest.raises(UpstreamUnavailable, match="cleaned up"):
+        await second.ainvoke({"by": "late"})
+
+    assert [one.arguments for one in executed(count_file)] == [{"by": "second"}]
 
 
 async def test_requests_of_several_workspaces_do_not_meet(tmp_path: Path) -> None:  # S1.36

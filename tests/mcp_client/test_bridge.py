@@ -265,6 +265,7 @@ def test_a_parameter_has_name_type_description_and_whether_it_is_required() -> N
         ({"oneOf": [True, {"$ref": "#/$defs/map"}]}, "object"),
         ({"allOf": "nonsense"}, "string"),
         ({"$ref": "#/$defs/alias"}, "object"),
+        ({"$ref": "#/$defs/a%20map"}, "object"),
         ({"$ref": "#/$defs/loop"}, "string"),
         ({"$ref": "#/$defs/absent"}, "string"),
         ({"$ref": "elsewhere.json"}, "string"),
@@ -275,6 +276,7 @@ def test_a_type_is_found_in_alternatives_and_references(entry: object, type_: st
     definitions = {
         "map": {"type": "object", "description": "A map"},
         "alias": {"$ref": "#/$defs/map"},
+        "a map": {"$ref": "#/$defs/map"},
         "loop": {"$ref": "#/$defs/loop"},
     }
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 from tests.mcp_client.conftest import MakeEntry
 
@@ -330,6 +331,27 @@ async def test_the_end_of_the_context_ends_every_process_even_when_cancelled(
     for pid in pids:
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
+
+
+async def test_a_disconnection_that_asyncio_cancels_still_ends_every_process(
+    entry: MakeEntry,
+) -> None:
+    client = MCPClient(config(entry("a"), entry("b")))
+    await client.connect_all()
+    pids = [made.pid or 0 for made in client._connections.values()]  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - no public way to a process
+
+    ending = asyncio.ensure_future(client.disconnect_all())
+    await anyio.lowlevel.checkpoint()
+    ending.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await ending
+
+    assert len(pids) == 2
+    for pid in pids:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+    assert not client.is_connected("a")
+    assert client.get_available_tools() == []
 
 
 def test_a_client_is_used_from_several_loops(entry: MakeEntry, ran: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 from tests.mcp_client.conftest import MakeEntry
 
@@ -142,6 +143,22 @@ async def test_a_server_that_ignores_being_asked_is_made_to_end(
 
     assert pid is not None
     assert not is_alive(pid)
+
+
+async def test_a_stop_that_asyncio_cancels_still_ends_the_server(entry: MakeEntry) -> None:
+    connection = MCPConnection(entry())
+    await connection.start()
+    pid = connection.pid
+
+    stopping = asyncio.ensure_future(connection.stop())
+    await anyio.lowlevel.checkpoint()
+    stopping.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await stopping
+
+    assert pid is not None
+    assert not is_alive(pid)
+    assert not connection.is_running
 
 
 async def test_a_connection_that_is_not_started_answers_nothing(entry: MakeEntry) -> None:

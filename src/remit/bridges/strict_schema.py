@@ -14,6 +14,7 @@ names are shown.
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
+from urllib.parse import unquote
 
 Schema = Mapping[str, Any]
 
@@ -150,7 +151,7 @@ class StrictSchema:
 
     def _at(self, ref: str) -> Schema:
         found: Any = self._schema
-        for step in ref.removeprefix("#").split("/")[1:]:
+        for step in unquote(ref.removeprefix("#")).split("/")[1:]:
             found = found.get(step.replace("~1", "/").replace("~0", "~"), {})
         return cast("Schema", found)
 

@@ -2,6 +2,7 @@
 
 import ipaddress
 import os
+import re
 from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import quote, urlsplit
@@ -12,6 +13,7 @@ KEY_VARIABLE: Final = "REMIT_KEY"
 """Where the key is looked for when none is given."""
 
 _LONGEST_SHOWN: Final = 200
+_UUID: Final = re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +65,16 @@ class Address:
             return host == "localhost" or host.endswith(".localhost")
 
     def mcp(self, server: str | None) -> str:
-        """Return the endpoint of *server*, or that of all servers."""
+        """Return the endpoint of *server*, or that of all servers.
+
+        Raises:
+            ClientError: The tenant is not named by its UUID; a name would be that of a server.
+        """
+        if self.tenant is not None and not _UUID.fullmatch(self.tenant):
+            raise ClientError(
+                f"the tenant {self.tenant[:_LONGEST_SHOWN]!r} has no tools by its name; give its"
+                " UUID, which `remit tenants list` shows"
+            )
         parts = [part for part in (self.tenant, server) if part is not None]
         return "".join(("/mcp", *(f"/{quoted(part)}" for part in parts)))
 

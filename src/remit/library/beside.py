@@ -8,6 +8,7 @@ any loop, as each test of a suite has its own.
 """
 
 import asyncio
+import os
 import threading
 import weakref
 from collections.abc import Awaitable, Callable
@@ -55,7 +56,7 @@ class Beside(Generic[T]):
 
         Raises:
             Exception: What the function raises, or what opening did; that is tried anew then.
-            UpstreamUnavailable: It was closed meanwhile.
+            UpstreamUnavailable: It was closed meanwhile, or another process opened it.
         """
         return await (await self.begin(function))
 
@@ -64,7 +65,8 @@ class Beside(Generic[T]):
 
         Raises:
             Exception: What opening did; that is tried anew then.
-            UpstreamUnavailable: It was closed meanwhile, and the function did not begin.
+            UpstreamUnavailable: It was closed meanwhile, or another process opened it; the
+                function did not begin.
         """
         life = self._begun()
         try:
@@ -89,12 +91,13 @@ class Beside(Generic[T]):
     async def close(self) -> None:
         """Close the resource; calls under way end. Harmless when it is not open.
 
-        Returns when it is closed, whoever began that.
+        Returns when it is closed, whoever began that. What another process opened stays open.
         """
         with self._turn:
-            life = self._closing = self._life or self._closing
-            self._life = None
-        if life is not None:
+            life = self._life or self._closing
+            if life is not None and life.is_here:
+                self._life, self._closing = None, life
+        if life is not None and life.is_here:
             life.end()
             await anyio.to_thread.run_sync(life.closed.result)
 
@@ -104,6 +107,12 @@ class Beside(Generic[T]):
                 self._life = _Life(self._opening)
                 thread = self._life.start(self._name)
                 weakref.finalize(self, _end, self._life, thread)
+            if not self._life.is_here:
+                # Its thread is not in this process: nobody would answer.
+                raise UpstreamUnavailable(
+                    "was opened before this process was forked, and works in the one that opened it"
+                    " alone; make another one after the fork"
+                )
             return self._life
 
 
@@ -112,11 +121,17 @@ class _Life(Generic[T]):
 
     def __init__(self, opening: Callable[[], AbstractAsyncContextManager[T]]) -> None:
         self._opening = opening
+        self._process = os.getpid()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._ending = threading.Event()
         self._over: anyio.Event | None = None
         self.opened = Future[tuple[BlockingPortal, T]]()
         self.closed = Future[None]()
+
+    @property
+    def is_here(self) -> bool:
+        """Whether it is this process that lives it, and no other that this one was forked from."""
+        return self._process == os.getpid()
 
     async def run(self, function: Callable[[T], Awaitable[R]], resource: T) -> R:
         """Return what *function* makes of the resource.
@@ -140,6 +155,8 @@ class _Life(Generic[T]):
 
     def end(self) -> None:
         """Let it end, from any thread and more than once."""
+        if not self.is_here:
+            return
         self._ending.set()
         loop, over = self._loop, self._over
         if loop is not None and over is not None:

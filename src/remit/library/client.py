@@ -74,10 +74,12 @@ class MCPClient:
         await self._beside.use_if_open(lambda _: self._lines.disconnect(server_name))
 
     async def disconnect_all(self) -> None:
-        """End every connection and every retry, all at once; cannot be cancelled."""
+        """End every connection and every retry, all at once, also when it is cancelled."""
         with anyio.CancelScope(shield=True):
-            await self._beside.use_if_open(lambda _: self._lines.disconnect_all())
-            await self._beside.close()
+            try:
+                await self._beside.use_if_open(lambda _: self._lines.disconnect_all())
+            finally:  # asyncio's own way of cancelling a task passes every shield
+                await self._beside.close()
 
     def is_connected(self, server_name: str) -> bool:
         """Whether the server is connected now."""

@@ -75,9 +75,11 @@ class MCPConnection:
     async def stop(self) -> None:
         """End the server: asked to, and after five seconds made to; safe when there is none."""
         with anyio.CancelScope(shield=True):
-            # A start that is under way fails first; it must not look like its caller's end.
-            await self._beside.use_if_open(lambda _: self._line.stop())
-            await self._beside.close()
+            try:
+                # A start that is under way fails first; it must not look like its caller's end.
+                await self._beside.use_if_open(lambda _: self._line.stop())
+            finally:  # asyncio's own way of cancelling a task passes every shield
+                await self._beside.close()
 
     async def list_tools(self) -> list[dict[str, Any]]:
         """Return every tool of the server, of all pages, as the server lists it.

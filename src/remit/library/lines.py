@@ -94,6 +94,10 @@ class Lines:
             async with open_background() as tasks:
                 yield tasks
         finally:
+            for name, line in tuple(self.connections.items()):
+                if not line.is_running:  # nobody disconnected it; another life may have begun
+                    del self.connections[name]
+                    self.tools.pop(name, None)
             with anyio.CancelScope(shield=True):
                 await self._warden.close()
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from typing import Any, Final, cast
+from urllib.parse import unquote
 
 _DEEPEST = 8
 """How many references are followed to find a type."""
@@ -74,7 +75,7 @@ def _target(entry: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, A
     if not isinstance(reference, str) or not reference.startswith("#/"):
         return {}
     found: Mapping[str, Any] = root
-    for step in reference[2:].split("/"):
+    for step in unquote(reference[2:]).split("/"):
         found = _mapping(found.get(step.replace("~1", "/").replace("~0", "~")))
     return found
 

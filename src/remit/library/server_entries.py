@@ -81,6 +81,33 @@ def usable_entry(name: str, config: object, headers: Mapping[str, str]) -> dict[
     return entry
 
 
+def request_headers(auth: object, name: str) -> Mapping[str, str]:
+    """Return the headers that go with the requests of this program alone to one server.
+
+    Args:
+        auth: `{server: {"headers": {...}}}`; what is not said is none.
+        name: The server's name.
+
+    Raises:
+        ValueError: It cannot be read. Nothing is sent then: what else the entry has is not the
+            caller's own.
+    """
+    found: Any = auth
+    for key in (name, "headers"):
+        found = cast("Mapping[str, Any]", found).get(key) if isinstance(found, Mapping) else found
+    headers = cast("object", found or {})
+    if not isinstance(headers, Mapping) or not all(
+        isinstance(word, str)
+        for pair in cast("Mapping[Any, Any]", headers).items()
+        for word in pair
+    ):
+        raise ValueError(
+            "has an mcp_auth of this request that cannot be read;"
+            " give {server: {'headers': {name: text}}}"
+        )
+    return cast("Mapping[str, str]", headers)
+
+
 def _plain(config: object) -> dict[str, Any]:
     if isinstance(config, Mapping):
         given = dict(cast("Mapping[str, Any]", config))

@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from functools import partial
 from types import TracebackType
-from typing import Any, Protocol, Self, cast
+from typing import Any, Protocol, Self
 
 import structlog
 
+from remit.errors import UpstreamUnavailable
 from remit.library.connections import EngineConnections
 from remit.library.engine import PROGRAM
-from remit.library.server_entries import usable_entry
+from remit.library.server_entries import request_headers, usable_entry
 from remit.library.server_policy import allowed_servers
 from remit.library.server_tools import ServerTool, langchain_tools
 from remit.settings import Settings
@@ -130,7 +131,7 @@ class MCPServerManager:
         return list(self._allowed_servers)
 
     async def cleanup(self) -> None:
-        """End every server. Harmless when none runs."""
+        """End every server; tools that were given out are no more. Harmless when none runs."""
         connections, self._connections = self._connections, None
         self._allowed_servers, self._tools_by_server = {}, {}
         self.rejected_servers = {}
@@ -144,15 +145,28 @@ class MCPServerManager:
         )
 
     def _usable_entries(self) -> dict[str, dict[str, Any]]:
-        auth = cast("Mapping[str, Any]", self.workspace_state.context.get("mcp_auth") or {})
+        auth = self.workspace_state.context.get("mcp_auth")
         entries: dict[str, dict[str, Any]] = {}
         for name, config in self._allowed_servers.items():
-            given = cast("Mapping[str, Any]", auth.get(name) or {})
             try:
-                entries[name] = usable_entry(name, config, given.get("headers") or {})
+                entries[name] = usable_entry(name, config, request_headers(auth, name))
             except ValueError as error:
                 self._leave_out(name, str(error))
         return entries
+
+    async def _call(
+        self,
+        connections: EngineConnections,
+        server: str,
+        tool: str,
+        arguments: Mapping[str, Any],
+    ) -> dict[str, Any]:
+        if connections is not self._connections:  # which would begin anew, with what has ended
+            raise UpstreamUnavailable(
+                f"server {server!r} is not connected any more: the manager of this tool was cleaned"
+                " up or initialized again; take tools from it anew"
+            )
+        return await connections.call_as(PROGRAM, server, tool, arguments)
 
     def _leave_out(self, name: str, why: str) -> None:
         self.rejected_servers[name] = why
@@ -167,7 +181,7 @@ class MCPServerManager:
                 published=offered.published,
                 description=offered.description,
                 input_schema=offered.input_schema,
-                call=partial(connections.call_as, PROGRAM, offered.server, offered.name),
+                call=partial(self._call, connections, offered.server, offered.name),
             )
             found.setdefault(offered.server, []).append(tool)
         self._tools_by_server = {
