@@ -3,14 +3,13 @@
 import json
 from typing import Any
 
+from tests.upstreams.callers import call
 from tests.upstreams.served import OlderServer
 
 from remit.doors.mcp.conversation import NOTHING, Telling
 from remit.doors.mcp.questions import Questions
-from remit.model.conversation import Abilities, Extras
-from remit.model.principals import Principal, PrincipalKind
+from remit.model.conversation import Abilities
 from remit.model.servers import ServerConfig
-from remit.model.tools import ToolId
 from remit.testing.fleets import open_servers
 
 QUESTION: dict[str, Any] = {
@@ -50,14 +49,7 @@ async def gives_up(config: ServerConfig) -> None:
         heard, NOTHING, key="session", abilities=Abilities.ELICIT_FORM, questions=questions
     )
     async with open_servers(config) as fleet:
-        await fleet.invoke(
-            ToolId("s", "t"),
-            arguments=b"{}",
-            meta=b"",
-            principal=Principal(kind=PrincipalKind.KEY, name="ann"),
-            timeout=20,
-            extras=Extras(conversation=telling),
-        )
+        await call(fleet, telling)
 
     asked, taken_back = heard.messages
     assert (asked["method"], asked["params"]) == ("elicitation/create", QUESTION)

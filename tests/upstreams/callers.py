@@ -4,7 +4,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
-from remit.model.conversation import Abilities, Answering, Extras
+from remit.model.conversation import Abilities, Answering, Conversation, Extras
 from remit.model.principals import Principal, PrincipalKind
 from remit.model.tools import ToolId
 from remit.upstreams.fleet import Fleet
@@ -31,7 +31,7 @@ class Quiet:
         raise AssertionError(f"was told that nobody asks {params!r} {answer!r}")
 
 
-async def call(fleet: Fleet, conversation: Quiet | None, **extras: Any) -> None:
+async def call(fleet: Fleet, conversation: Conversation | None, **extras: Any) -> None:
     await fleet.invoke(
         ToolId("s", "t"),
         arguments=b"{}",
