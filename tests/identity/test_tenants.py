@@ -16,7 +16,8 @@ TEXT = KeyText("abcd2345", "a-secret-that-nobody-guesses")
 
 class TwoTenants:
     def name_of(self, text: str) -> str | None:
-        return text if text in {"default", "acme"} else {ACME: "acme"}.get(text.lower())
+        names = {"default", "acme", "beta"}
+        return text if text in names else {ACME: "acme"}.get(text.lower())
 
 
 @pytest.fixture
@@ -97,6 +98,23 @@ async def test_of_two_tenants_with_one_issuer_the_endpoint_says_which_is_meant(
 
     assert (there.tenant, there.endpoints) == ("acme", (f"/mcp/{path}",))
     assert (anywhere.tenant, anywhere.endpoints) == ("default", ())
+
+
+async def test_of_two_tenants_with_one_issuer_neither_takes_the_callers_of_the_other(
+    two: Setting,
+) -> None:
+    two.declare(tenant="beta")
+    (betas,) = two.issuers
+    two.declare(tenant="acme")
+    two.issuers = (*two.issuers, betas)
+    authenticate = two.authenticator()
+
+    with pytest.raises(Unauthenticated):
+        await authenticate(two.token())
+    named = await authenticate(two.token({"tenant": "beta"}))
+    there = await authenticate(two.token({"aud": f"{AUDIENCE}/{ACME}"}))
+
+    assert (named.tenant, there.tenant) == ("beta", "acme")
 
 
 async def test_a_token_opens_no_endpoint_of_another_tenant(two: Setting) -> None:

@@ -24,7 +24,7 @@ from remit.identity.jwks import REFRESH_EVERY, Keys, KeySource, VerificationKey
 from remit.identity.jwks_file import FileKeys
 from remit.identity.tokens import Token, is_signed, read_token
 from remit.model.grants import PUBLIC_KEY_ALGORITHMS, SECRET_ALGORITHMS, JwtIssuer
-from remit.model.principals import Principal
+from remit.model.principals import DEFAULT_TENANT, Principal
 
 log = structlog.get_logger(__name__)
 
@@ -113,11 +113,15 @@ class JwtVerifier:
         refused, lacking = CredentialRefused("no such issuer"), None
         for each in trusted:  # several entries may share an issuer
             try:
-                return await self._verify(token, each)
+                verified = await self._verify(token, each)
             except CredentialRefused as error:
                 refused = error
             except InsufficientScope as error:
                 lacking = lacking or error
+            else:
+                if self._is_of_another_too(token, each.issuer, trusted):
+                    raise CredentialRefused("several tenants declare its issuer; it names none")
+                return verified
         raise lacking or refused
 
     def look_for_changes(self) -> int:
@@ -144,6 +148,15 @@ class JwtVerifier:
                 await each.source.refresh()
 
     async def _verify(self, token: Token, trusted: _Trusted) -> VerifiedToken:
+        claimed, scopes = self._claimed(token, trusted), trusted.issuer.scopes
+        await need_signature(token, trusted.source, trusted.algorithms)
+        # Last, so that only whoever holds a sound token is told of it (RFC 6750 §3.1).
+        if scopes and not scopes_of(token.claims).issuperset(scopes):
+            raise InsufficientScope(scopes)
+        return claimed
+
+    def _claimed(self, token: Token, trusted: _Trusted) -> VerifiedToken:
+        """Return whose token it says that it is, before anybody has looked at its signature."""
         issuer = trusted.issuer
         if token.algorithm not in trusted.algorithms:
             raise CredentialRefused("an algorithm that the issuer may not use")
@@ -151,11 +164,27 @@ class JwtVerifier:
         ends = end_of(token.claims, self._now(), issuer.leeway)
         user = self._in_its_tenant(principal_from(token.claims, issuer, ends), issuer)
         principal = replace(user, endpoints=self._in_reach(user.tenant, endpoints))
-        await need_signature(token, trusted.source, trusted.algorithms)
-        # Last, so that only whoever holds a sound token is told of it (RFC 6750 §3.1).
-        if issuer.scopes and not scopes_of(token.claims).issuperset(issuer.scopes):
-            raise InsufficientScope(issuer.scopes)
         return VerifiedToken(principal=principal, ends=ends)
+
+    def _is_of_another_too(
+        self, token: Token, issuer: JwtIssuer, trusted: Sequence[_Trusted]
+    ) -> bool:
+        """Whether another tenant has declared what makes a token one of this issuer's.
+
+        None may take the callers of another by declaring its issuer. What `default` declares is
+        asked first, and speaks for every tenant.
+        """
+        if issuer.tenant in ("", DEFAULT_TENANT):
+            return False
+        others = [each for each in trusted if each.issuer.tenant not in ("", issuer.tenant)]
+        return any(self._fits(token, each) for each in others)
+
+    def _fits(self, token: Token, trusted: _Trusted) -> bool:
+        try:
+            self._claimed(token, trusted)
+        except CredentialRefused:
+            return False
+        return True
 
     def _in_its_tenant(self, principal: Principal, issuer: JwtIssuer) -> Principal:
         """Return *principal* with its tenant's name, which the token may give as a UUID."""
