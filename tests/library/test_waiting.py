@@ -32,8 +32,12 @@ def test_an_interrupt_cancels_it() -> None:
         finally:
             ended.append("work")
 
-    with pytest.raises(KeyboardInterrupt):
-        work()
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored here
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            work()
+    finally:
+        signal.signal(signal.SIGINT, before)
 
     assert ended == ["work"]
 
