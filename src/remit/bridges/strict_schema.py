@@ -14,7 +14,8 @@ names are shown.
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
-from urllib.parse import unquote
+
+from remit.model.json_pointer import steps_of
 
 Schema = Mapping[str, Any]
 
@@ -151,8 +152,8 @@ class StrictSchema:
 
     def _at(self, ref: str) -> Schema:
         found: Any = self._schema
-        for step in unquote(ref.removeprefix("#")).split("/")[1:]:
-            found = found.get(step.replace("~1", "/").replace("~0", "~"), {})
+        for step in steps_of(ref):
+            found = found.get(step, {})
         return cast("Schema", found)
 
 

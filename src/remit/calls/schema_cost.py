@@ -7,7 +7,8 @@ each step, and a validator that has begun cannot be stopped: it would hold up ev
 import math
 from collections.abc import Iterator, Mapping
 from typing import Final, cast
-from urllib.parse import unquote
+
+from remit.model.json_pointer import steps_of
 
 Node = Mapping[str, object]
 
@@ -96,8 +97,7 @@ class _Schema:
         if text in self._anchors:
             return self._anchors[text]
         found = self._root if text.startswith("#") and text[1:2] in ("", "/") else None
-        for step in unquote(text).split("/")[1:]:
-            name = step.replace("~1", "/").replace("~0", "~")
+        for name in steps_of(text):
             if isinstance(found, list) and name.isdecimal():
                 found = dict(enumerate(cast("list[object]", found))).get(int(name))
             else:

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 from typing import Any, Final, cast
-from urllib.parse import unquote
+
+from remit.model.json_pointer import steps_of
 
 _DEEPEST = 8
 """How many references are followed to find a type."""
@@ -75,8 +76,8 @@ def _target(entry: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, A
     if not isinstance(reference, str) or not reference.startswith("#/"):
         return {}
     found: Mapping[str, Any] = root
-    for step in unquote(reference[2:]).split("/"):
-        found = _mapping(found.get(step.replace("~1", "/").replace("~0", "~")))
+    for step in steps_of(reference):
+        found = _mapping(found.get(step))
     return found
 
 
