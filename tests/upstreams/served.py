@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from remit.model.servers import ServerConfig, Transport
 
-_RESULTS: Mapping[str, Any] = {
+RESULTS: Mapping[str, Any] = {
     "initialize": {
         "protocolVersion": "2025-11-25",
         "capabilities": {"tools": {}},
@@ -25,6 +25,8 @@ _RESULTS: Mapping[str, Any] = {
     "tools/list": {"tools": [{"name": "t", "inputSchema": {"type": "object"}}]},
     "tools/call": {"content": []},
 }
+"""What a server of the handshake with one tool answers."""
+
 _PIPE = """
 import json, sys
 results, said = map(json.loads, sys.argv[1:])
@@ -64,7 +66,7 @@ class OlderServer:
 
     def over_a_pipe(self) -> ServerConfig:
         """Return it as a program."""
-        told = (json.dumps(_RESULTS), json.dumps(self.said))
+        told = (json.dumps(RESULTS), json.dumps(self.said))
         return ServerConfig(name="s", command=sys.executable, args=("-c", _PIPE, *told))
 
     def over_http(self) -> AbstractAsyncContextManager[ServerConfig]:
@@ -77,9 +79,9 @@ class OlderServer:
 
     def _response_to(self, message: Mapping[str, Any]) -> Response:
         number, method = message.get("id"), str(message.get("method"))
-        if method not in _RESULTS:
+        if method not in RESULTS:
             return Response(status_code=202 if message and number is None else 405)
-        answer = {"jsonrpc": "2.0", "id": number, "result": _RESULTS[method]}
+        answer = {"jsonrpc": "2.0", "id": number, "result": RESULTS[method]}
         if method != "tools/call":
             return JSONResponse(answer)
         return StreamingResponse(_events(*self.said, answer), media_type="text/event-stream")

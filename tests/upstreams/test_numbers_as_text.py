@@ -10,20 +10,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 from tests.upstreams.callers import Quiet, call
-from tests.upstreams.served import serving
+from tests.upstreams.served import RESULTS, serving
 
 from remit.model.servers import ServerConfig
 from remit.testing.fleets import open_servers
-
-RESULTS: dict[str, Any] = {
-    "initialize": {
-        "protocolVersion": "2025-11-25",
-        "capabilities": {"tools": {}},
-        "serverInfo": {"name": "writes", "version": "1"},
-    },
-    "tools/list": {"tools": [{"name": "t", "inputSchema": {"type": "object"}}]},
-    "tools/call": {"content": []},
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
