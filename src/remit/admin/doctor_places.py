@@ -9,6 +9,7 @@ from typing import Final
 
 from remit.admin.exposed_files import exposed_files
 from remit.model.health import Finding, Grade
+from remit.storage.journal import FOLDER
 from remit.storage.read_only import is_on_read_only_storage
 
 LITTLE_ROOM: Final = 1024**3
@@ -16,9 +17,6 @@ LITTLE_ROOM: Final = 1024**3
 
 NO_ROOM: Final = 100 * 1024**2
 """Bytes; a full journal file for each of a dozen workers."""
-
-JOURNAL: Final = "journal"
-"""The folder of events on their way to the database, within the state folder."""
 
 REJECTED: Final = "*.rejected"
 """Lines of the journal that no database could take (storage/journal.py)."""
@@ -68,7 +66,7 @@ def _wrong_with(state: Path, files: Sequence[Path]) -> Iterator[Finding]:
             message=problem.message,
             remedy=problem.remedy,
         )
-    for path in sorted(state.glob(f"{JOURNAL}/{REJECTED}")):
+    for path in sorted(state.glob(f"{FOLDER}/{REJECTED}")):
         yield Finding(
             code="journal-rejected",
             about=str(path),
@@ -81,7 +79,7 @@ def _wrong_with(state: Path, files: Sequence[Path]) -> Iterator[Finding]:
 def _closed(state: Path) -> Path | None:
     """Return the state folder or the journal's, whichever cannot be written."""
     needed = os.R_OK | os.W_OK | os.X_OK
-    for folder in (state, state / JOURNAL):
+    for folder in (state, state / FOLDER):
         if not os.access(folder, needed):
             return folder if os.access(folder, os.F_OK) else None
     return None

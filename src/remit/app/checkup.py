@@ -21,6 +21,7 @@ from remit.policy.snapshot import DATA
 from remit.settings import Settings
 from remit.storage.database import database_file, files_beside, is_missing, open_as_it_is
 from remit.storage.health import examine as examine_database
+from remit.storage.journal import FOLDER
 from remit.storage.tenants import Tenants
 
 
@@ -96,7 +97,7 @@ def premises_of(settings: Settings) -> Premises:
     url = url_of(settings)
 
     async def look() -> DatabaseHealth:
-        return await examine_database(url, settings.state / "journal")
+        return await examine_database(url, settings.state / FOLDER)
 
     return Premises(
         state=settings.state,

@@ -4,7 +4,6 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -24,7 +23,7 @@ from remit.model.principals import DEFAULT_TENANT
 from remit.model.servers import ServerStatus
 from remit.settings import Settings
 from remit.storage.agents import Agents
-from remit.storage.database import database_file, is_missing
+from remit.storage.database import database_file, files_beside, is_missing
 from remit.storage.keys import Keys
 from remit.upstreams.fleet import open_fleet
 
@@ -149,7 +148,7 @@ async def _look_at_state(settings: Settings, now: datetime) -> _Kept:
             remedy="start the database, or correct REMIT_DATABASE_URL",
         )
         return _Kept(problems=(away, *exposed_files(settings.state)))
-    side = [Path(f"{file}{end}") for end in ("", "-wal", "-shm")] if file is not None else []
+    side = files_beside(file) if file is not None else ()
     return _Kept(in_use=in_use, problems=tuple(exposed_files(settings.state, side)))
 
 

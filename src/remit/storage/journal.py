@@ -26,6 +26,9 @@ import structlog
 
 log = structlog.get_logger(__name__)
 
+FOLDER: Final = "journal"
+"""Within the state folder: where the files of all processes of an installation are."""
+
 SUFFIX: Final = ".jsonl"
 
 LARGEST_FILE: Final = 8 * 1024 * 1024
@@ -123,7 +126,7 @@ class Journal:
     def __init__(
         self, directory: Path, *, largest_file: int = LARGEST_FILE, look_every: float = LOOK_EVERY
     ) -> None:
-        self.folder = directory / "journal"
+        self.folder = directory / FOLDER
         self._largest_file = largest_file
         self._current: JournalFile | None = None
         self._full: list[JournalFile] = []

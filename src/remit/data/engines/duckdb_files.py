@@ -14,6 +14,7 @@ from duckdb import DuckDBPyConnection
 from remit.data.engines.duckdb_own import plain_cursor
 from remit.data.engines.engine import Allowed
 from remit.data.engines.failures import unreachable
+from remit.data.engines.identifiers import quoted
 
 log = structlog.get_logger(__name__)
 
@@ -72,15 +73,15 @@ def signature_of(files: Sequence[Path]) -> Signature:
 def open_folder(files: Sequence[Path]) -> DuckDBPyConnection:
     """Open a database in memory with a view of each file, which can reach these files alone."""
     connection = duckdb.connect(":memory:", config=dict(SETTINGS))
-    paths = ", ".join(_quoted(path) for path in files)
+    paths = ", ".join(_literal(path) for path in files)
     connection.execute(f"SET allowed_paths = [{paths}]")
     for lock in LOCKS[:-1]:
         connection.execute(lock)
     for path in files:
-        name = path.stem.replace('"', '""')
-        source = f"{READERS[path.suffix]}({_quoted(path)})"
+        name = quoted(path.stem)
+        source = f"{READERS[path.suffix]}({_literal(path)})"
         try:
-            connection.execute(f'CREATE VIEW "{name}" AS SELECT * FROM {source}')  # noqa: S608 - quoted
+            connection.execute(f"CREATE VIEW {name} AS SELECT * FROM {source}")  # noqa: S608 - quoted
         except duckdb.Error as error:  # the others can be read
             log.warning("file unreadable", file=path.name, reason=type(error).__name__)
     connection.execute(LOCKS[-1])
@@ -98,6 +99,6 @@ def read_tables(connection: DuckDBPyConnection) -> frozenset[tuple[str, str]]:
     return frozenset((schema, name) for schema, name in rows)
 
 
-def _quoted(path: Path) -> str:
+def _literal(path: Path) -> str:
     text = str(path.resolve()).replace("'", "''")
     return f"'{text}'"

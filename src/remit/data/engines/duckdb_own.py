@@ -13,6 +13,7 @@ from duckdb import DuckDBPyConnection, StatementType
 
 from remit.data.engines.engine import Prepared
 from remit.data.engines.failures import not_reading, said
+from remit.data.engines.identifiers import quoted
 from remit.model.data import DataCode
 
 
@@ -65,14 +66,10 @@ def look_for_builtin_first(connection: DuckDBPyConnection, *schemas: str) -> Non
     A table that is named with its schema is found if that is among them.
     """
     row = connection.execute("SELECT system.main.current_database()").fetchone()
-    database = _named(str(row[0]) if row else "")
-    path = "".join(f",{database}.{_named(each)}" for each in schemas)
-    quoted = path.replace("'", "''")
-    connection.execute(f"SET search_path = 'system.main{quoted}'")
-
-
-def _named(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
+    database = quoted(str(row[0]) if row else "")
+    path = "".join(f",{database}.{quoted(each)}" for each in schemas)
+    in_text = path.replace("'", "''")
+    connection.execute(f"SET search_path = 'system.main{in_text}'")
 
 
 def require_no_macro(node: Mapping[str, object], own: Own) -> None:

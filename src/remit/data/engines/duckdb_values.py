@@ -12,6 +12,7 @@ from typing import Final, TypeAlias, cast
 
 from duckdb.sqltypes import DuckDBPyType
 
+from remit.data.engines.identifiers import quoted
 from remit.data.engines.values import from_json
 
 Load: TypeAlias = Callable[[object], object]
@@ -103,9 +104,7 @@ def _tuple(type_: DuckDBPyType) -> Taken:
 
 def _struct(type_: DuckDBPyType) -> Taken:
     fields = {name: take(each) for name, each in _children(type_)}
-    named = ", ".join(
-        '"' + name.replace('"', '""') + f'" {each.type}' for name, each in fields.items()
-    )
+    named = ", ".join(f"{quoted(name)} {each.type}" for name, each in fields.items())
     return Taken(
         type=f"STRUCT({named})",
         is_cast=any(each.is_cast for each in fields.values()),

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from remit.data.engines.engine import Allowed
+from remit.data.engines.identifiers import quoted
 from remit.model.ontology import ForeignKey, SchemaColumn, SchemaTable
 
 
@@ -37,9 +38,8 @@ def read_names(connection: sqlite3.Connection, *, with_keys: bool = False) -> Na
     for kind, name, sql in connection.execute("SELECT type, lower(name), sql FROM sqlite_schema"):
         named[kind].add(name)
         if kind == "table" and str(sql).upper().startswith("CREATE VIRTUAL"):
-            quoted = name.replace('"', '""')
             with suppress(sqlite3.Error):  # it cannot be used without its module
-                connection.execute(f'SELECT 1 FROM "{quoted}" LIMIT 0')  # noqa: S608 - quoted
+                connection.execute(f"SELECT 1 FROM {quoted(name)} LIMIT 0")  # noqa: S608 - quoted
     connection.execute("SELECT 1 FROM json_each('[]'), json_tree('[]')")
     modules = connection.execute("SELECT lower(name) FROM pragma_module_list")
     return Names(

@@ -8,8 +8,9 @@ with their table, since SQLite takes a quoted name that is no column's for a tex
 
 from typing import Final
 
+from remit.data.engines.identifiers import quoted
 from remit.data.ontology.likely_keys import Candidate
-from remit.data.probes.statements import quoted, table_name
+from remit.data.probes.statements import table_name
 from remit.model.ontology import SchemaColumn, SchemaTable
 
 MOST_VALUES: Final = 50

@@ -16,6 +16,7 @@ from enum import StrEnum
 from typing import Final
 
 from remit.data.engines.engine import Prepared
+from remit.data.engines.identifiers import quoted
 from remit.data.probes.families import ORDERED, Family
 from remit.model.data import EngineKind
 from remit.model.ontology import SchemaTable
@@ -76,11 +77,6 @@ class Sample:
         # DuckDB takes rows in runs of 2,048 otherwise, which costs less, and tells less
         method = "BERNOULLI" if self.total <= COUNTED else "SYSTEM"
         return f"{name} TABLESAMPLE {method} ({100 * share:.6f}%) REPEATABLE (1)"
-
-
-def quoted(name: str) -> str:
-    """Return a name as an identifier."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 def table_name(table: SchemaTable) -> str:
