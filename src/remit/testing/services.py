@@ -5,16 +5,14 @@ import shutil
 import socket
 import subprocess
 import tempfile
-import time
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
 
 import psycopg
 
-START = 30.0
-"""Seconds a server has to answer; generous, since CI is slow."""
+from remit.testing.loopback import LoopbackServer
 
 
 def postgres_programs() -> Path | None:
@@ -97,49 +95,20 @@ def open_postgres(programs: Path, *, connections: int = 50) -> Generator[Postgre
         shutil.rmtree(folder)
 
 
-class Redis:
-    """A server on a port of loopback that keeps nothing on disk."""
-
-    def __init__(self, program: str, folder: Path) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as probe:
-            self._port: int = probe.getsockname()[1]
-        self._program = program
-        self._folder = folder
-        self._process: subprocess.Popen[bytes] | None = None
+class Redis(LoopbackServer):
+    """A server that keeps nothing on disk."""
 
     @property
     def url(self) -> str:
         """Its address, as `REMIT_SHARED_URL` takes it."""
         return f"redis://127.0.0.1:{self._port}/0"
 
-    def start(self) -> None:
-        """Start it, empty, and return when it answers."""
-        process = subprocess.Popen(
-            [self._program, "--port", str(self._port), "--bind", "127.0.0.1", "--save", ""],
-            cwd=self._folder,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-        )
-        self._process = process
-        deadline = time.monotonic() + START
-        while not self._answers():
-            if time.monotonic() > deadline or process.poll() is not None:
-                raise AssertionError("the Redis server does not answer")
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(0.02)
+    def _options(self) -> Sequence[str]:
+        return ("--port", str(self._port), "--bind", "127.0.0.1", "--save", "")
 
-    def stop(self) -> None:
-        """Stop it at once, whoever is connected."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-        self._process = None
-
-    def _answers(self) -> bool:
-        with suppress(OSError), socket.create_connection(("127.0.0.1", self._port), 1) as link:
-            link.sendall(b"PING\r\n")
-            return link.recv(16).startswith(b"+PONG")
-        return False
+    def _greets(self, link: socket.socket) -> bool:
+        link.sendall(b"PING\r\n")
+        return link.recv(16).startswith(b"+PONG")
 
 
 @contextmanager
