@@ -2,7 +2,6 @@
 
 import pytest
 
-from remit.data.guard.identifiers import quoted
 from remit.data.guard.statements import (
     Statement,
     StatementKind,
@@ -294,15 +293,6 @@ def test_a_mistake_is_shown_with_its_place(engine: EngineKind) -> None:
 
     assert refused.value.code == DataCode.INVALID_SQL
     assert refused.value.details["line"] == 2
-
-
-def test_names_are_quoted_so_that_they_are_nothing_else() -> None:
-    assert quoted(POSTGRESQL, "", "a b") == '"a b"'
-    assert quoted(DUCKDB, "s", 'x"; DROP TABLE y; --') == '"s"."x""; DROP TABLE y; --"'
-    for parts in ((), ("",), ("a\0b",), ("\ud800",), ("x" * 64,)):
-        with pytest.raises(DataFailure):
-            quoted(POSTGRESQL, *parts)
-    assert quoted(SQLITE, "x" * 64) == f'"{"x" * 64}"'
 
 
 @EVERY

@@ -9,7 +9,6 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
 from remit.data.engines.engine import Relied
-from remit.data.guard.identifiers import MOST_BYTES
 from remit.data.guard.lists import require_lists
 from remit.data.guard.meant import relied_on, with_schema
 from remit.data.guard.names import Call, calls, folded, tables
@@ -29,6 +28,7 @@ from remit.model.data import EngineKind
 
 Kind = Literal["read", "modify", "define", "other"]
 
+_LONGEST_NAME: Final = 63  # bytes on PostgreSQL, which cuts a longer one and takes another
 _FILE: Final = re.compile(r"[./\\:*?\[\]{}]")
 
 
@@ -187,7 +187,7 @@ def _oddity(parsed: Parsed, table: exp.Table, engine: EngineKind) -> str:
     text = parsed.rendered.parsed
     if isinstance(start, int) and text[start] == "'":
         return "a file in the place of a table"
-    if engine is EngineKind.POSTGRESQL and len(name.name.encode()) > MOST_BYTES:
+    if engine is EngineKind.POSTGRESQL and len(name.name.encode()) > _LONGEST_NAME:
         return "a name that the database would cut"
     if not name.args.get("quoted") and name.name.lower() in words("in_place_of_tables"):
         return f"{name.name.upper()} in the place of a table"
