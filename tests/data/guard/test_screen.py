@@ -101,9 +101,9 @@ def test_a_text_takes_the_time_of_its_length_and_not_of_its_square(part: str) ->
     # S2.33: whoever may run one query must not stop the others with a value of it
     def seconds(length: int) -> float:
         text = part * (length // len(part)) + "a"
-        began = time.perf_counter()
+        began = time.process_time()
         fingerprint_of(text)
-        return time.perf_counter() - began
+        return time.process_time() - began
 
     short = min(seconds(10_000) for _ in range(3))
 

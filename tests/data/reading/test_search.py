@@ -131,9 +131,9 @@ async def test_many_words_are_looked_for_in_little_more_time_than_one(told: Shop
     wordy = replace(known, items=items)
 
     def seconds(query: str) -> float:
-        began = time.perf_counter()
+        began = time.process_time()
         search(wordy, query)
-        return time.perf_counter() - began
+        return time.process_time() - began
 
     one = min(seconds("fffs") for _ in range(3))
     many = min(seconds(" ".join(f"x{number:x}s" for number in range(120))) for _ in range(3))
