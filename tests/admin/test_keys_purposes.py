@@ -8,12 +8,14 @@ import pytest
 
 from remit.admin.agents import LONGEST_EPIC, check_agent, get_agent, registered
 from remit.admin.keys import LONGEST_OVERLAP, MadeKey, make_key, rotate_key
+from remit.admin.names import require_role
+from remit.admin.subjects import Subjects
 from remit.errors import BadCall, NotFound, Unauthenticated
 from remit.identity.authenticate import Authenticator
 from remit.model.agents import Agent
 from remit.model.principals import AgentType, PrincipalKind, UserRole
 from remit.model.roles import Role
-from remit.testing.fakes import InMemoryAgents, InMemoryKeys
+from remit.testing.fakes import InMemoryAgents, InMemoryKeys, InMemoryUsers
 
 NOON = datetime(2026, 11, 27, 12, 0, tzinfo=UTC)
 ROLES = {name: Role(name=name) for name in ("tech_lead", "designer")}
@@ -215,3 +217,22 @@ async def test_an_agent_that_does_not_exist_is_answered_with_those_that_do() -> 
     assert await get_agent(store, "default", "w1") == WORKER
     with pytest.raises(NotFound, match="there is no agent 'w2'; agents: w1"):
         await get_agent(store, "default", "w2")
+
+
+@pytest.mark.parametrize("kind", ["key", "agent", "role"])
+async def test_of_thousands_a_message_names_a_few(kind: str) -> None:
+    names = [f"n{number:04}" for number in range(1025)]
+    keys, agents = InMemoryKeys(), InMemoryAgents(*(replace(WORKER, id=name) for name in names))
+    for number, name in enumerate(names):
+        made_at = NOON + timedelta(milliseconds=number)
+        await make_key(keys, name, tenant="default", now=made_at, admin=True, roles={})
+    subjects = Subjects(
+        tenant="default", roles=names, keys=keys, agents=agents, users=InMemoryUsers(), now=NOON
+    )
+
+    with pytest.raises(NotFound, match=r"n0000, .*n0019 and 1,005 more$"):
+        await subjects.find(f"{kind}:nobody")
+    with pytest.raises(NotFound, match=r"n0000, .*n0019 and 1,005 more; `remit agents create`"):
+        await get_agent(agents, "default", "nobody")
+    with pytest.raises(NotFound, match=r"n0000, .*n0019 and 1,005 more$"):
+        require_role("nobody", {name: Role(name=name) for name in names})

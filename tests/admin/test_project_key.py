@@ -1,6 +1,8 @@
 """A tenant's own service key: shown once, masked afterwards, one at a time (S2.24, R33)."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +15,9 @@ from remit.admin.project_key import (
     revoke_project_key,
 )
 from remit.errors import Conflict, NotFound
+from remit.model.keys import Key
+from remit.storage.database import default_url, open_database
+from remit.storage.keys import Keys
 from remit.testing.fakes import InMemoryKeys
 
 QUERY = "01a2251b-dda5-79c0-817b-0b7c51feb48b"
@@ -94,6 +99,19 @@ async def test_tenants_have_keys_of_their_own() -> None:
     await revoke_project_key(store, "acme", LATER)
 
     assert await find_project_key(store, "default", LATER) == ours.key
+
+
+async def test_it_is_found_without_reading_the_thousands_of_other_keys(tmp_path: Path) -> None:
+    class NeverAll(Keys):
+        async def all_keys(self, tenant: str) -> Sequence[Key]:
+            raise AssertionError(f"every key of {tenant} is read")
+
+    async with open_database(default_url(tmp_path)) as database:
+        store = NeverAll(database)
+        await renew_project_key(store, "default", NOW)
+        made = await renew_project_key(store, "default", LATER)
+
+        assert await find_project_key(store, "default", LATER) == made.key
 
 
 async def _make(

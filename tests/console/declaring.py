@@ -39,7 +39,7 @@ def rows(page: str) -> list[str]:
     return [
         " | ".join(
             unescape(re.sub(r"<[^>]*>", "", cell)).strip()
-            for cell in re.findall(r"<td[^>]*>(.*?)</td>", row, re.DOTALL)
+            for cell in re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", row, re.DOTALL)
         )
         for row in re.findall(r"<tr>(.*?)</tr>", page, re.DOTALL)
     ]

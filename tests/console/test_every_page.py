@@ -1,5 +1,6 @@
 """Every page of the console, for everybody: who sees it, and what it is made of (must-show 3)."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from html import unescape
@@ -214,6 +215,21 @@ def test_a_page_holds_nothing_that_the_policy_forbids(office: Office, page: Page
 
 def is_ours(source: str) -> bool:
     return source.startswith((f"{CONSOLE}/static/", "data:image/"))
+
+
+@pytest.mark.parametrize(
+    "path",
+    [*(page.path for page in PAGES), "/queries?tab=pending", "/roles/role?name=tech_lead"],
+)
+def test_a_row_that_leads_to_what_it_is_about_has_its_name_as_head(
+    office: Office, path: str
+) -> None:
+    """So that a screen reader says it with every other cell of the row."""
+    shown = office.visit("administrator").page(path)
+
+    rows = [row.strip() for row in re.findall(r"<tr[^>]*>(.*?)</tr>", shown, re.DOTALL)]
+
+    assert [row[:80] for row in rows if re.match(r"<td[^>]*>\s*<(a|code)\b", row)] == []
 
 
 @pytest.mark.parametrize("who", VISITORS)

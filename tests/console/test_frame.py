@@ -1,6 +1,7 @@
 """What all pages have in common, in a real browser: coming in, finding the way, going out."""
 
 import re
+from uuid import uuid4
 
 import httpx2
 import pytest
@@ -9,6 +10,7 @@ from tests.console.browsing import Windows, sign_in_by_form
 from tests.console.office import Office
 from tests.console.visits import CONSOLE, SIGN_IN
 
+from remit.client import users
 from remit.client.transport import TRUSTS_NOBODY
 
 WRONG = "rmt_" + "a" * 12 + "_" + "b" * 43
@@ -181,3 +183,49 @@ def test_a_page_that_is_not_there_says_so_within_the_console(new_page: Windows) 
 
     expect(page.get_by_role("main")).to_contain_text("There is no such page")
     expect(page.get_by_role("navigation", name="Pages")).to_be_visible()
+
+
+@pytest.mark.parametrize("path", ["/keys", "/alerts"])
+def test_arrow_keys_go_through_a_list_that_is_sent_as_soon_as_it_is_changed(
+    new_page: Windows, path: str
+) -> None:
+    """Each arrow loads the page anew, which takes the focus from nobody."""
+    page = new_page("administrator", path)
+    choice = page.get_by_role("main").locator("select[data-send]").last
+    values = choice.locator("option").evaluate_all("options => options.map((o) => o.value)")
+    choice.focus()
+
+    for value in values[1:3]:
+        page.keyboard.press("ArrowDown")
+        expect(page).to_have_url(re.compile(f"={value}"))
+        expect(choice).to_be_focused()
+        expect(choice).to_have_value(value)
+
+    page.get_by_role("link", name="Me", exact=True).click()
+    expect(page.get_by_role("heading", name="Me", exact=True)).to_be_visible()
+    page.go_back()
+    expect(choice).not_to_be_focused()
+
+
+def test_whoever_stays_on_a_page_is_asked_again_before_harm(
+    office: Office, new_page: Windows
+) -> None:
+    """A yes counts once: what else was typed may have kept the page from being left."""
+    name = f"kept-{uuid4().hex[:6]}"
+    office.client().ask(users.disable(name))
+    page = new_page("administrator", "/users")
+    page.on("dialog", lambda dialog: dialog.dismiss())
+    field = page.get_by_label("Reason")
+    field.click()
+    field.press_sequentially("typed")
+    row = page.get_by_role("row").filter(has_text=name)
+
+    for _ in range(2):
+        row.get_by_role("button", name="Let in again").click()
+        asked = page.get_by_role("dialog")
+        expect(asked).to_contain_text(f"Let {name} in again?")
+        with page.expect_event("dialog"):
+            asked.get_by_role("button", name="Let in again").click()
+        expect(asked).to_have_count(0)
+
+    office.client().ask(users.enable(name))

@@ -45,6 +45,12 @@ def test_the_sign_in_can_be_read_by_everybody(new_page: Windows, theme: Theme, w
     look_at(tab)
 
 
+@pytest.mark.parametrize("path", ["/home", "/mcp-server", "/roles/edit?name=tech_lead"])
+def test_a_telephone_may_show_everything_twice_as_large(new_page: Windows, path: str) -> None:
+    # WCAG 1.4.4: at 200 % a window of 380 pixels has 190
+    assert overflow(new_page("administrator", path, width=190)) == []
+
+
 def look_at(tab: Tab) -> None:
     assert axe_violations(tab) == [], tab.url
     assert overflow(tab) == [], tab.url

@@ -13,7 +13,15 @@ import structlog.testing
 from joserfc.jwk import OctKey, RSAKey
 from tests.console.worlds import Browser, World, problem_in
 
-from remit.doors.console.provider import NO_PROVIDER, NO_ROLE, NOT_BEGUN, NOT_HELD, UNAVAILABLE
+from remit.doors.console.provider import (
+    KEPT_OUT,
+    NO_PROVIDER,
+    NO_ROLE,
+    NO_TENANT,
+    NOT_BEGUN,
+    NOT_HELD,
+    UNAVAILABLE,
+)
 from remit.doors.console.sign_in_page import AWAY
 from remit.model.oidc import OidcProvider
 from remit.storage.users import Users
@@ -471,7 +479,7 @@ async def test_a_disabled_user_is_out_at_once_and_stays_out(
     await users.enable("default", "00u1")
 
     assert after is None
-    assert again.status_code == 403
+    assert (again.status_code, problem_in(again.text)) == (403, KEPT_OUT)
     assert await browser.me() is None
 
 
@@ -546,6 +554,28 @@ async def test_responses_that_do_not_hold_count_as_guesses(
     refused = await browser.client.get("/console/sign-in/oidc")
 
     assert refused.status_code == 429
+
+
+@pytest.mark.parametrize(
+    ("claims", "told"),
+    [
+        ({"sub": "out"}, KEPT_OUT),
+        ({"org": "nowhere"}, NO_TENANT),
+        ({"org": ...}, NO_TENANT),
+    ],
+)
+async def test_whoever_the_provider_vouches_for_closes_the_sign_in_to_nobody(
+    world: World, browser: Browser, idp: FakeAuthorizationServer, claims: dict[str, Any], told: str
+) -> None:
+    declare(world, claims={"tenant": "org"})
+    await Users(world.database).disable("default", "out", world.now)
+    idp.says |= {"org": "default", **claims}
+
+    for _ in range(10):
+        refused = await browser.sign_in_at_provider()
+        assert (refused.status_code, problem_in(refused.text)) == (403, told)
+
+    assert (await browser.client.get("/console/sign-in/oidc")).status_code == 303
 
 
 async def test_nobody_is_signed_in_while_that_cannot_be_put_on_record(

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final, Protocol
 
-from remit.admin.names import require_agent_id, require_role
+from remit.admin.names import require_agent_id, require_role, told
 from remit.calls.ids import new_id
 from remit.errors import BadCall, NotFound
 from remit.model.agents import Agent
@@ -131,7 +131,7 @@ async def get_agent(store: AgentStore, tenant: str, agent_id: str) -> Agent:
     """
     agent = await store.find(tenant, agent_id)
     if agent is None:
-        known = ", ".join(each.id for each in await store.all_agents(tenant)) or "none"
+        known = told(each.id for each in await store.all_agents(tenant))
         raise NotFound(
             f"there is no agent {agent_id[:80]!r}; agents: {known};"
             " `remit agents create` registers one"

@@ -14,6 +14,7 @@ from enum import StrEnum
 from typing import Final, cast
 
 from remit.admin.masking import masks_left, restored, restored_document
+from remit.admin.names import told
 from remit.admin.spelling import Spelled, nearest, spell
 from remit.calls.redact import REDACTED
 from remit.errors import BadCall, Conflict, DeclarationError, NotFound, Problem
@@ -43,7 +44,6 @@ TOOLSET_OPTIONS: Final[Mapping[str, Audience]] = {
 }
 """The three options of S2.5, each with the group that it stands in."""
 
-_MOST_NAMED: Final = 20
 _LEFT_OUT: Final = object()
 
 
@@ -327,8 +327,7 @@ def _merged(stored: object, patch: object) -> object:
 
 def _unknown(noun: str, name: str, declared: tuple[str, ...]) -> NotFound:
     meant = nearest(name, declared)
-    named = ", ".join(declared[:_MOST_NAMED]) or "none"
-    hint = f"did you mean {meant!r}?" if meant else f"declared: {named}"
+    hint = f"did you mean {meant!r}?" if meant else f"declared: {told(declared)}"
     return NotFound(f"no {noun} {name[:80]!r} is declared; {hint}")
 
 

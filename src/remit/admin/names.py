@@ -1,7 +1,7 @@
 """What keys, agents and tenants may be called: their names are parts of paths and of rows."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from remit.errors import BadCall, NotFound
@@ -11,6 +11,8 @@ from remit.model.principals import UserRole
 from remit.model.roles import Role
 
 LONGEST_NAME: Final = 64
+MOST_TOLD: Final = 20
+"""Names that a message tells: there may be thousands."""
 
 _PLAIN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _UUID: Final = re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
@@ -92,6 +94,14 @@ def is_name(text: str) -> bool:
     )
 
 
+def told(names: Iterable[str]) -> str:
+    """Return names for a message: the first of them, and how many more there are."""
+    known = tuple(names)
+    more = len(known) - MOST_TOLD
+    shown = ", ".join(known[:MOST_TOLD]) or "none"
+    return f"{shown} and {more:,} more" if more > 0 else shown
+
+
 def require_role(name: str, roles: Mapping[str, Role]) -> None:
     """Refuse the name of a role that is not declared.
 
@@ -99,10 +109,9 @@ def require_role(name: str, roles: Mapping[str, Role]) -> None:
         NotFound: The text names those that are.
     """
     if name not in roles:
-        known = ", ".join(sorted(roles)) or "none"
         hint = (
             "; what one is to the data server is a user role (--user-role)"
             if name in set(UserRole)
             else ""
         )
-        raise NotFound(f"no role {name!r} is declared; declared roles: {known}{hint}")
+        raise NotFound(f"no role {name!r} is declared; declared roles: {told(sorted(roles))}{hint}")

@@ -20,7 +20,7 @@ async def find_project_key(store: KeyStore, tenant: str, now: datetime) -> Key |
     """Return the key that is in use, or None; looking makes none (R33)."""
     held = [
         key
-        for key in await store.all_keys(tenant)
+        for key in await store.named(tenant, PROJECT_KEY)
         if key.name == PROJECT_KEY and key.service and key.holds_at(now)
     ]
     return held[-1] if held else None
@@ -34,7 +34,7 @@ async def renew_project_key(store: KeyStore, tenant: str, now: datetime) -> Made
     Raises:
         Conflict: A key of that name is no service key, or somebody else makes one just now.
     """
-    named = [key for key in await store.all_keys(tenant) if key.name == PROJECT_KEY]
+    named = [key for key in await store.named(tenant, PROJECT_KEY) if key.name == PROJECT_KEY]
     if any(key.holds_at(now) and not key.service for key in named):
         raise Conflict(
             f"the key {PROJECT_KEY!r} in use is no service key: revoke it first with"

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, NamedTuple, Protocol
 
+from remit.admin.names import told
 from remit.errors import BadCall, NotFound, Refused
 from remit.identity.authenticate import principal_of
 from remit.model.agents import Agent
@@ -187,10 +188,11 @@ class Subjects:
         )
 
     async def _agent(self, name: str) -> Principal:
-        agents = {each.id: each for each in await self.agents.all_agents(self.tenant)}
-        if name not in agents:
-            raise _unknown("agent", name, agents, "agents")
-        return agents[name].principal
+        agent = await self.agents.find(self.tenant, name)
+        if agent is None:
+            known = [each.id for each in await self.agents.all_agents(self.tenant)]
+            raise _unknown("agent", name, known, "agents")
+        return agent.principal
 
     async def _agent_type(self, name: str) -> Principal:
         known = [each.value for each in AgentType]
@@ -209,7 +211,7 @@ class Subjects:
         if key is None and not of_name:
             keys = await self.keys.all_keys(self.tenant)
             held = [key.name for key in keys if key.holds_at(self.now)]
-            raise NotFound(f"no key {name[:80]!r} holds; keys that do: {', '.join(held) or 'none'}")
+            raise NotFound(f"no key {name[:80]!r} holds; keys that do: {told(held)}")
         key = key or of_name[-1]
         agent = await self.agents.find(key.tenant, key.agent) if key.agent else None
         barred = _why_ended(key, self.now) or await self._why_owner_is_out(key)
@@ -236,4 +238,4 @@ def _why_ended(key: Key, now: datetime) -> str:
 
 def _unknown(noun: str, name: str, known: Iterable[str], title: str) -> NotFound:
     verb = "is declared" if noun == "role" else "is known"
-    return NotFound(f"no {noun} {name[:80]!r} {verb}; {title}: {', '.join(known) or 'none'}")
+    return NotFound(f"no {noun} {name[:80]!r} {verb}; {title}: {told(known)}")

@@ -26,6 +26,10 @@ class CredentialRefused(Unauthenticated):
     """
 
 
+class NotAdmitted(CredentialRefused):
+    """It holds, and whom it stands for may not come in: no guess at anything."""
+
+
 def looks_like_token(text: str) -> bool:
     """Whether *text* has the shape of a token: three parts between dots (S2.27)."""
     return text.count(".") == SEGMENTS - 1

@@ -18,7 +18,7 @@ import structlog
 from remit.errors import Unauthenticated
 from remit.identity.api_keys import hash_secret, parse_key_text
 from remit.identity.clock import utc_now
-from remit.identity.credentials import CredentialRefused, TenantNames
+from remit.identity.credentials import CredentialRefused, NotAdmitted, TenantNames
 from remit.model.oidc import OidcProvider
 from remit.model.principals import Principal, PrincipalKind
 from remit.model.sessions import LONGEST, SEEN_EVERY, ByIssuer, ByKey, ConsoleSession
@@ -110,9 +110,9 @@ class People:
             raise CredentialRefused("its provider is not declared")
         name = self._tenants.name_of(tenant)
         if name is None:
-            raise CredentialRefused("a person of a tenant that is not served")
+            raise NotAdmitted("a person of a tenant that is not served")
         if await self._users.is_disabled(name, came.subject):
-            raise CredentialRefused("the user is disabled")
+            raise KeptOut("the user is disabled")
         principal = Principal(
             kind=PrincipalKind.USER,
             name=came.subject,
@@ -127,8 +127,12 @@ class People:
         return principal
 
 
-class NoRole(CredentialRefused):
+class NoRole(NotAdmitted):
     """Somebody whom the rules make nothing: deny is the default (R8)."""
+
+
+class KeptOut(NotAdmitted):
+    """Somebody whom an administrator has disabled."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,12 +1,13 @@
 """Page: the supervised workers: what each is, what it is at, what it may call and has decided."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from starlette.responses import Response
 
 from remit.client import agents, audit, authority, crew, roles
 from remit.client.agents import Agent, WrittenAgent
+from remit.client.crew import Member
 from remit.doors.console.forms import status_of
 from remit.doors.console.page import ADMINISTRATORS, READERS, Action, Page
 from remit.doors.console.rendering import as_part
@@ -25,27 +26,54 @@ STATES: Final[Mapping[str, str]] = {
 NEW: Final = "/agents/-new"
 """Where an agent is registered; no agent's id begins with `-`."""
 
+MOST: Final = 100
+"""Agents of one page, and those that forms suggest; any other can be typed."""
+
 _PATH: Final = "/agents"
-_MOST: Final = 100
 _MOST_TOOLS: Final = 200
 _MOST_DECISIONS: Final = 50
+_NOT_FOUND: Final = 404
 _PRECONDITION_FAILED: Final = 412
+_BESIDE: Final = "."  # between two cursors, of which none has it
 _FIELDS: Final = ("id", "type", "role", "epic", "reason")
 
 
 async def show(visitor: Visitor) -> Response:
-    """Show every agent and what it is at, by id."""
+    """Show agents and what each is at, by id: a page of both lists, which go on side by side."""
     cursor = visitor.asked("cursor")
-    page = await visitor.ask(agents.list_all(limit=_MOST, cursor=cursor or None))
-    members = await visitor.ask_all(crew.list_all())
+    after, _, crew_after = cursor.partition(_BESIDE)
+    page = await visitor.ask(agents.list_all(limit=MOST, cursor=after or None))
+    at_work = await visitor.ask(crew.list_all(limit=MOST, cursor=crew_after or None))
     return visitor.render(
         "agents.html",
-        page=page,
+        items=page.items,
         cursor=cursor,
-        members={member.id: member for member in members},
+        next=page.next and _BESIDE.join((page.next, at_work.next or "")),
+        members=await members_of(visitor, [each.id for each in page.items], at_work.items),
         states=STATES,
         at=at,
     )
+
+
+async def members_of(
+    visitor: Visitor, ids: Iterable[str], known: Iterable[Member] = ()
+) -> Mapping[str, Member]:
+    """Return what agents are at, by id: of thousands only those who are shown are asked about.
+
+    Args:
+        visitor: Whoever looks.
+        ids: Of those who are shown; one that is no agent is left out.
+        known: What was read already.
+    """
+    found = {member.id: member for member in known}
+    for agent_id in dict.fromkeys(ids):
+        if agent_id not in found:
+            try:
+                found[agent_id] = await visitor.ask(crew.get(agent_id))
+            except ProblemDetails as problem:
+                if problem.status != _NOT_FOUND:
+                    raise
+    return found
 
 
 async def show_one(visitor: Visitor) -> Response:

@@ -10,6 +10,7 @@ from starlette.responses import Response
 from remit.client import agents, audit
 from remit.client.audit import Event, Rows
 from remit.doors.console import retention
+from remit.doors.console.agents import MOST as MOST_AGENTS
 from remit.doors.console.audit_filter import Asked, asked_of
 from remit.doors.console.forms import status_of
 from remit.doors.console.page import READERS, Action, Page
@@ -106,7 +107,7 @@ async def decisions(visitor: Visitor) -> Response:
     return visitor.render(
         "audit_decisions.html",
         rows=(await visitor.ask(audit.decisions(agent or None, limit=limit))).items,
-        agents=await visitor.ask_all(agents.list_all()),
+        agents=(await visitor.ask(agents.list_all(limit=MOST_AGENTS))).items,
         agent=agent,
         most=most,
         limits=(("", "the usual number"), *MOST_DECISIONS),

@@ -14,8 +14,12 @@ from remit.doors.console.forms import status_of
 from remit.doors.console.page import ADMINISTRATORS, READERS, Action
 from remit.doors.console.proposals import ETAG, Proposal, is_outdated, seen_after, settle, unguarded
 from remit.doors.console.role_tools import declared_servers
+from remit.doors.console.stretches import stretch_of
 from remit.doors.console.visitor import Visitor
 from remit.errors import ProblemDetails
+
+ROWS: Final = 100
+"""Grants on a page of the list."""
 
 LIST: Final = "/roles/grants"
 NEW: Final = "/roles/grants/new"
@@ -105,13 +109,19 @@ async def show(visitor: Visitor) -> Response:
     """Show every grant, those that have ended, too, and the groups that grants are about."""
     now = datetime.now(UTC)
     found = await visitor.ask_all(grants.list_all())
+    stretch = stretch_of(visitor, found, _text_of, step=ROWS)
     whole = await visitor.ask(declaration.get())
     return visitor.render(
         "grants.html",
-        rows=[Row(grant, _state(grant, now)) for grant in found],
+        rows=[Row(grant, _state(grant, now)) for grant in stretch.items],
+        stretch=stretch,
         etag=(await visitor.ask_tagged(grants.list_all(limit=1))).etag,
         members=_groups(whole),
     )
+
+
+def _text_of(grant: Grant) -> str:
+    return f"{grant.subject} {grant.effect} {grant.server or grant.tool}"
 
 
 async def new(visitor: Visitor) -> Response:

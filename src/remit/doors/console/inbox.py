@@ -5,11 +5,11 @@ from typing import Final
 
 from starlette.responses import Response
 
-from remit.client import crew, inbox
+from remit.client import inbox
 from remit.client.crew import Member
 from remit.client.inbox import Mail
 from remit.client.operations import Page as Part
-from remit.doors.console.agents import STATES
+from remit.doors.console.agents import STATES, members_of
 from remit.doors.console.forms import status_of
 from remit.doors.console.page import ADMINISTRATORS, READERS, Action, Page
 from remit.doors.console.rendering import as_part, as_visible
@@ -25,7 +25,6 @@ CRITICAL: Final = "⚠️ CRITICAL: "
 _PATH: Final = "/inbox"
 _SHOWN: Final = 100
 _CONFLICT: Final = 409
-_NOT_FOUND: Final = 404
 
 Mails = Part[Mail]
 
@@ -33,15 +32,15 @@ Mails = Part[Mail]
 async def show(visitor: Visitor) -> Response:
     """Show the mail, what is not read first, each newest first; older mail is on pages behind."""
     unread, both = await _pages(visitor)
-    members = await visitor.ask_all(crew.list_all())
+    waiting = [mail for mail in unread.items if mail.read is None]
     return visitor.render(
         "inbox.html",
-        unread=[mail for mail in unread.items if mail.read is None],
+        unread=waiting,
         read=[mail for mail in both.items if mail.read is not None],
         is_first=not (visitor.asked("unread") or visitor.asked("older")),
         more_unread=unread.next if unread is not both else None,
         more=both.next,
-        members={member.id: member for member in members},
+        members=await members_of(visitor, [mail.from_agent for mail in waiting if mail.from_agent]),
         states=STATES,
         at=at,
         is_critical=is_critical,
@@ -118,12 +117,7 @@ async def _waiting(visitor: Visitor, mail: Mail) -> Member | None:
     """Return the agent that an answer goes to, and what it is at; None where there is none."""
     if mail.from_agent is None:
         return None
-    try:
-        return await visitor.ask(crew.get(mail.from_agent))
-    except ProblemDetails as problem:
-        if problem.status == _NOT_FOUND:
-            return None
-        raise
+    return (await members_of(visitor, [mail.from_agent])).get(mail.from_agent)
 
 
 def _check_same_thread(thread: Sequence[Mail], newest: str) -> None:

@@ -8,6 +8,7 @@ from starlette.responses import Response
 from remit.client import agents, keys, roles
 from remit.client.keys import Key, MadeKey
 from remit.client.operations import Operation
+from remit.doors.console.agents import MOST
 from remit.doors.console.forms import status_of
 from remit.doors.console.page import ADMINISTRATORS, Action
 from remit.doors.console.visitor import Visitor
@@ -105,11 +106,16 @@ def _operation(visitor: Visitor, given: dict[str, str]) -> Operation[MadeKey]:
     return keys.create(
         given["name"],
         **purpose,
-        act_for=visitor.all_sent("act_for"),
+        act_for=_act_for(visitor),
         owner=given["owner"] or None,
         expires=expires or None,
         reason=given["reason"],
     )
+
+
+def _act_for(visitor: Visitor) -> Sequence[str]:
+    """Return the agents that were ticked, or typed one a line where there are too many for that."""
+    return [agent for text in visitor.all_sent("act_for") for agent in text.split()]
 
 
 def _incomplete(detail: str) -> ProblemDetails:
@@ -119,18 +125,20 @@ def _incomplete(detail: str) -> ProblemDetails:
 async def _form(
     visitor: Visitor, given: dict[str, str], problem: ProblemDetails | None = None
 ) -> Response:
+    some = await visitor.ask(agents.list_all(limit=MOST))
     return visitor.render(
         "key_form.html",
         status=status_of(problem),
         here=visitor.url("/keys"),
         given=given,
-        act_for=visitor.all_sent("act_for"),
+        act_for=_act_for(visitor),
         problem=problem,
         kinds=KINDS,
         spans=SPANS,
         roles=await visitor.ask_all(roles.list_all()),
         user_roles=[role.value for role in UserRole],
-        agents=await visitor.ask_all(agents.list_all()),
+        agents=[agent.id for agent in some.items],
+        has_more_agents=some.next is not None,
     )
 
 

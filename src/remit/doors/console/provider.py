@@ -18,11 +18,11 @@ from remit.doors.console.sessions import Sessions
 from remit.doors.console.sign_in_page import SignInPage, leading_to, safe_next
 from remit.doors.console.signing_in import CALLBACK
 from remit.errors import AuditUnavailable, StorageUnavailable
-from remit.identity.credentials import CredentialRefused
+from remit.identity.credentials import CredentialRefused, NotAdmitted
 from remit.identity.oidc import OidcFlow, ProviderSaidNo
 from remit.identity.oidc_metadata import ProviderUnavailable
 from remit.identity.oidc_protocol import Begun
-from remit.identity.sessions import NoRole, SignIns
+from remit.identity.sessions import KeptOut, NoRole, SignIns
 from remit.model.oidc import OidcProvider
 
 log = structlog.get_logger(__name__)
@@ -46,6 +46,14 @@ NOT_HELD: Final = (
 NO_ROLE: Final = (
     "you are known to the OpenID provider, and nothing here is for you yet; ask an administrator"
     " to name one of your roles or groups in `identity.oidc`"
+)
+KEPT_OUT: Final = (
+    "you are known to the OpenID provider, and an administrator keeps you out here; ask one to let"
+    " you in again"
+)
+NO_TENANT: Final = (
+    "you are known to the OpenID provider, which names no tenant of this gateway for you; ask an"
+    " administrator to look at `identity.oidc.claims.tenant`: the log of the gateway says more"
 )
 
 
@@ -120,7 +128,7 @@ class ProviderSignIn:
                 str(refused),
                 _said_of(refused),
                 wanted=wanted,
-                is_guess=not isinstance(refused, NoRole | ProviderSaidNo),
+                is_guess=not isinstance(refused, NotAdmitted | ProviderSaidNo),
                 cookies=[gone],
             )
         except ProviderUnavailable as error:
@@ -161,12 +169,19 @@ def _parameters(request: Request) -> Mapping[str, str]:
 
 
 def _said_of(refused: CredentialRefused) -> str:
-    if isinstance(refused, NoRole):
-        return NO_ROLE
-    if isinstance(refused, ProviderSaidNo):
-        code = f" ({refused.error})" if refused.error else ""
-        return f"the OpenID provider did not sign you in{code}; begin again, or sign in with a key"
-    return NOT_HELD
+    match refused:
+        case NoRole():
+            return NO_ROLE
+        case KeptOut():
+            return KEPT_OUT
+        case NotAdmitted():
+            return NO_TENANT
+        case ProviderSaidNo(error=error):
+            code = f" ({error})" if error else ""
+            said = f"the OpenID provider did not sign you in{code}"
+            return f"{said}; begin again, or sign in with a key"
+        case _:
+            return NOT_HELD
 
 
 def _called(provider: OidcProvider) -> str:

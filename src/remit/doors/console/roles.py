@@ -30,13 +30,12 @@ from remit.doors.console.role_tools import (
     seen_by,
     tools_for,
 )
+from remit.doors.console.stretches import stretch_of
 from remit.doors.console.visitor import Visitor
 from remit.errors import ProblemDetails
 
 ROWS: Final = 25
 """Roles on a page of the list."""
-LONGEST_NUMBER: Final = 6
-"""Digits of a place in a list."""
 
 LIST: Final = "/roles"
 ONE: Final = "/roles/role"
@@ -64,10 +63,8 @@ class Row(NamedTuple):
 
 async def show(visitor: Visitor) -> Response:
     """Show every role, with how much each opens and what is odd about it."""
-    wanted = visitor.asked("q").casefold()
     found = await visitor.ask_all(roles.list_all())
-    kept = [role for role in found if wanted in f"{role.name} {role.description}".casefold()]
-    offset = min(_number(visitor.asked("offset")), max(len(kept) - 1, 0) // ROWS * ROWS)
+    stretch = stretch_of(visitor, found, lambda one: f"{one.name} {one.description}", step=ROWS)
     declared = await declared_servers(visitor)
     offered = {tool.tool for tool, _ in await tools_for(visitor) if tool.available}
     rows = [
@@ -77,17 +74,9 @@ async def show(visitor: Visitor) -> Response:
             seen=await seen_by(visitor, role.name),
             odd=oddities(role, declared, offered),
         )
-        for role in kept[offset : offset + ROWS]
+        for role in stretch.items
     ]
-    return visitor.render(
-        "roles.html",
-        rows=rows,
-        total=len(kept),
-        all=len(found),
-        offset=offset,
-        step=ROWS,
-        q=visitor.asked("q"),
-    )
+    return visitor.render("roles.html", rows=rows, stretch=stretch)
 
 
 async def show_one(visitor: Visitor) -> Response:
@@ -221,10 +210,6 @@ async def _form(
         now=now,
         is_new=not role.name,
     )
-
-
-def _number(text: str) -> int:
-    return int(text) if text.isdecimal() and len(text) <= LONGEST_NUMBER else 0
 
 
 PAGE: Final = Page(

@@ -64,6 +64,7 @@ document.addEventListener("submit", async (event) => {
     if (await ask(form.dataset.ask, button?.textContent.trim() || "Yes")) {
       form.dataset.answered = "yes";
       form.requestSubmit(button);
+      delete form.dataset.answered; // whoever stays is asked again
     }
     return;
   }
@@ -88,13 +89,25 @@ document.addEventListener("formdata", (event) => {
   if (kept) for (const [name, value] of JSON.parse(kept.value)) event.formData.set(name, value);
 });
 
+/** A field with `data-send` sends its form once it is changed, and has the focus again on the page
+ *  that comes of that: so arrow keys go through a list although each of them changes it. */
+const SENT_BY = "remit-sent-by";
+const sentBy = sessionStorage.getItem(SENT_BY);
+if (sentBy) document.getElementById(sentBy)?.focus({ preventScroll: true });
+sessionStorage.removeItem(SENT_BY);
+let sender = null; // the field that was changed last
+
 document.addEventListener("change", (event) => {
-  if (event.target.matches("[data-send]")) event.target.form.requestSubmit();
+  if (!event.target.matches("[data-send]")) return;
+  sender = event.target;
+  sender.form.requestSubmit();
 });
 
 window.addEventListener("beforeunload", (event) => {
   if ([...changed].some((form) => form !== sent)) event.preventDefault();
-  sent = null; // whoever stays is asked again
+  if (sender && sender.form === sent) sessionStorage.setItem(SENT_BY, sender.id);
+  else sessionStorage.removeItem(SENT_BY);
+  sent = sender = null; // whoever stays is asked again
 });
 
 document.addEventListener("click", async (event) => {
