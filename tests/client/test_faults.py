@@ -297,6 +297,19 @@ async def test_a_gateway_that_cannot_serve_now_says_when(kind: str) -> None:
     assert (told.value.status, told.value.retry_after) == (503, 5)
 
 
+@either_kind
+async def test_a_gateway_that_stops_in_the_middle_of_an_answer_is_one_that_is_away(
+    kind: str,
+) -> None:
+    told = {"message": "the gateway is stopping", "data": {"remit/outcome": "unknown"}}
+    with answering(as_json({"error": {"code": -32603, **told}})) as web:
+        async with open_either(kind, web.url, key=KEY) as client:
+            with pytest.raises(GatewayUnreachable, match="is stopping") as away:
+                await client.call_tool("t")
+
+    assert away.value.sent
+
+
 async def test_closing_ends_what_runs(gateway: Running) -> None:
     client = AsyncClient(gateway.base, key=gateway.key("reader"))
     told: list[ClientError] = []

@@ -3,6 +3,7 @@
 python agent_program.py NAME PLACE    # PLACE: a JSON file with `url` and `keys` of the gateway
 """
 
+import asyncio
 import json
 import sys
 from pathlib import Path
@@ -32,6 +33,16 @@ async def leave() -> None:
     sys.exit(3)
 
 
+class Panic(BaseException):
+    """What extensions in Rust raise, for one."""
+
+
+async def wait_for_what_was_cancelled() -> None:
+    waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    waiting.cancel()
+    await waiting
+
+
 async def answer(ask: Ask) -> str:
     word, _, rest = ask.prompt.partition(" ")
     match word:
@@ -49,16 +60,30 @@ async def answer(ask: Ask) -> str:
             finally:
                 Path(rest).write_text("cancelled")
             return "woken"
-        case "refuse":
-            raise ToolError(rest)
+        case "tell":
+            await ask.tell(json.loads(rest))
+            return "told"
         case "return":
             return json.loads(rest)
+        case _:
+            return await fail(word, rest)
+
+
+async def fail(word: str, rest: str) -> str:
+    match word:
+        case "refuse":
+            raise ToolError(json.loads(rest) if rest.startswith('"') else rest)
         case "exit":
             sys.exit(rest)
         case "fork":
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(leave)
             return "left"
+        case "panic":
+            raise Panic("password=hunter2")
+        case "cancel":
+            await wait_for_what_was_cancelled()
+            return "waited"
         case _:
             raise ValueError("password=hunter2")
 

@@ -155,6 +155,8 @@ async def test_agents_are_not_asked_in_a_circle_nor_without_end(
         ("return 5", "ann failed (it returned int, not text); what it did until then"),
         ("exit password=hunter2", "ann failed (SystemExit); what it did until then is done"),
         ("fork", "ann failed (BaseExceptionGroup); what it did until then is done"),
+        ("panic", "ann failed (Panic); what it did until then is done"),
+        ("cancel", "ann failed (CancelledError); what it did until then is done"),
     ],
 )
 async def test_a_failure_is_told_in_words_and_without_secrets(
@@ -165,6 +167,23 @@ async def test_a_failure_is_told_in_words_and_without_secrets(
     assert result["isError"]
     assert text_of(result).startswith(told)
     assert "hunter2" not in json.dumps(result)
+    assert not (await ask(lead, "use store__read")).get("isError")
+
+
+@pytest.mark.parametrize(
+    ("prompt", "told"),
+    [
+        (r'return "done \ud83d"', "done ?"),
+        (r'refuse "no \ud83d"', "no ?"),
+        (r'tell "at work \ud83d"', "at work ?"),
+    ],
+)
+async def test_half_of_an_emoji_ends_no_agent(lead: Caller, prompt: str, told: str) -> None:
+    params = {"name": "ann__ask", "arguments": {"prompt": prompt}}
+
+    reply = await lead.send("tools/call", params, meta={"progressToken": "t"})
+
+    assert told in reply.text
     assert not (await ask(lead, "use store__read")).get("isError")
 
 

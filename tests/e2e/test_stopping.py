@@ -1,5 +1,6 @@
 """A gateway that is told to stop ends in order: what is under way is answered, nothing is left."""
 
+import json
 import os
 import signal
 import subprocess
@@ -106,6 +107,44 @@ async def test_a_call_that_outlasts_the_grace_is_told_so_and_nothing_is_a_traceb
         "unknown",
         "the gateway was stopped before the answer",
     )
+
+
+@pytest.mark.parametrize("in_session", [False, True], ids=["modern", "handshake"])
+async def test_a_stream_that_outlasts_the_grace_ends_with_an_answer_that_says_so(
+    tmp_path: Path, serve: Serve, http: httpx2.AsyncClient, *, in_session: bool
+) -> None:
+    endless = {"name": "endless", "x-fixture": {"silent": True, "progress": ['"progress":1']}}
+    running = serve(
+        {
+            "version": "1.0",
+            "mcp_servers": {"tools": fixture_entry([endless], tmp_path / "ran")},
+            "roles": {"worker": {"allow": ["tools/*"]}},
+        }
+    )
+    caller = Caller(http, running.url, running.key("worker"))
+    await caller.until_listed({"tools__endless"})
+    if in_session:
+        caller = await caller.begin()
+    replies: list[httpx2.Response] = []
+
+    async def call() -> None:
+        asked = {"name": "tools__endless"}
+        replies.append(await caller.send("tools/call", asked, 7, meta={"progressToken": "t"}))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(call)
+        await eventually(lambda: executed(tmp_path / "ran"))
+        running.process.send_signal(signal.SIGTERM)
+    status = await anyio.to_thread.run_sync(running.process.wait)
+
+    lines = replies[0].text.splitlines()
+    progress, answer = [json.loads(line[6:]) for line in lines if line.startswith("data: ")]
+    assert progress["method"] == "notifications/progress"
+    assert (answer["id"], answer["error"]["code"]) == (7, -32603)
+    assert answer["error"]["data"] == {"remit/outcome": "unknown"}
+    assert "is stopping" in answer["error"]["message"]
+    assert status == 0
+    assert "Traceback" not in running.log.read_text()
 
 
 def test_a_gateway_that_was_started_with_interrupts_ignored_ends_at_a_termination(

@@ -202,10 +202,12 @@ class Door:
             return CredentialRefused(f"{base} does not take the key{more}", status=status)
         if status == 413:  # noqa: PLR2004 - RFC 9110 15.5.14
             return CallRefused(told or "it is too large", code="INVALID_INPUT", status=status)
-        if status in {408, 429} or status > 500:  # noqa: PLR2004 - 500 is no passing state
+        # A gateway that stops says so in a stream that has begun, too late for a status.
+        has_stopped = known.get("remit/outcome") == "unknown"
+        if status in {408, 429} or status > 500 or has_stopped:  # noqa: PLR2004 - 500 may stay
             return GatewayUnreachable(
                 f"{base} cannot serve this at the moment ({status}){more}",
-                sent=status > 500,  # noqa: PLR2004
+                sent=status > 500 or has_stopped,  # noqa: PLR2004
                 status=status,
                 retry_after=reply.retry_after,
             )

@@ -126,7 +126,7 @@ class AgentServer:
         async def tell(news: str) -> None:
             nonlocal told
             told += 1
-            await context.session.report_progress(told, None, news)
+            await context.session.report_progress(told, None, _sendable(news))
 
         try:
             prompt = self._check(params.arguments or {}).text("prompt")
@@ -134,8 +134,8 @@ class AgentServer:
             with anyio.move_on_after(self._time_limit):
                 return self._answered(await self._answer(ask), ask)
         except ToolError as error:
-            return failed(str(error))
-        except (Exception, SystemExit, BaseExceptionGroup) as error:
+            return failed(_sendable(str(error)))
+        except BaseException as error:  # programs and their extensions raise anything
             if _is_more_than_a_failure(error):
                 raise
             log.exception("the agent failed")
@@ -151,7 +151,8 @@ class AgentServer:
             kind = type(answer).__name__
             log.error("the agent failed: it returned %s, not text", kind)
             return failed(f"{self.name} failed (it returned {kind}, not text); {_HALFWAY}")
-        return {"content": [{"type": "text", "text": answer}], "_meta": {MEMBER: ask.member}}
+        content = [{"type": "text", "text": _sendable(answer)}]
+        return {"content": content, "_meta": {MEMBER: ask.member}}
 
     def _ask(self, prompt: str, said: Mapping[str, object], tell: Tell) -> Ask:
         """Return what is asked, by the request's `_meta`.
@@ -197,9 +198,21 @@ def _is_list(value: object) -> bool:
     return isinstance(value, list)
 
 
+def _sendable(text: str) -> str:
+    """Return *text* with `?` for half of a surrogate pair, which no text on the wire can hold.
+
+    Models cut emojis in two, and one such answer would end the server, and with it every ask.
+    """
+    return text.encode(errors="replace").decode()
+
+
 def _is_more_than_a_failure(error: BaseException) -> bool:
-    """Whether a group has something in it that is not the ask's alone, such as its cancellation."""
-    if not isinstance(error, BaseExceptionGroup):
-        return False
-    group = cast("BaseExceptionGroup[BaseException]", error)
-    return group.split((Exception, SystemExit))[1] is not None
+    """Whether it ends more than the ask, or is the ask's own end, be it within a group."""
+    if isinstance(error, BaseExceptionGroup):
+        group = cast("BaseExceptionGroup[BaseException]", error)
+        return any(map(_is_more_than_a_failure, group.exceptions))
+    if isinstance(error, asyncio.CancelledError):
+        # What the agent cancelled itself, and then waited for, is a failure like any other.
+        task = asyncio.current_task()
+        return task is None or task.cancelling() > 0
+    return isinstance(error, KeyboardInterrupt | GeneratorExit)

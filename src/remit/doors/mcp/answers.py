@@ -1,11 +1,15 @@
 """What the door answers: whole JSON-RPC messages as bytes, whatever carries them."""
 
 from dataclasses import dataclass
+from typing import Final
 
 import msgspec
 
 from remit.doors.mcp.changes import Watch
 from remit.doors.mcp.envelope import Fault
+
+STOPPED: Final = "the gateway is stopping; whether the call ran is unknown"
+"""What the caller of a call hears that outlasts the grace at a stop."""
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):

@@ -217,6 +217,11 @@ class ListChanges:
         self._watches: set[Watch] = set()
         self._closed = False
 
+    @property
+    def are_over(self) -> bool:
+        """Whether remit is stopping."""
+        return self._closed
+
     def __len__(self) -> int:
         """Return how many streams are open."""
         return len(self._watches)

@@ -9,7 +9,6 @@ of the handshake means 2026-07-28 or a refusal. A message with the modern envelo
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Final
 
 import anyio
 import structlog
@@ -17,7 +16,7 @@ import structlog
 from remit.doors.asgi import ClientGone, Exchange, HttpRefusal
 from remit.doors.credentials import Authenticate, NotAdmitted, principal_of
 from remit.doors.guard import Guard
-from remit.doors.mcp.answers import error_answer
+from remit.doors.mcp.answers import STOPPED, error_answer
 from remit.doors.mcp.approach import approach_of
 from remit.doors.mcp.disconnects import Disconnects
 from remit.doors.mcp.envelope import NULL, Fault, read_message
@@ -32,8 +31,6 @@ from remit.errors import StorageUnavailable
 from remit.model.protocol import ERROR_CODE_HTTP_STATUS, INTERNAL_ERROR
 
 log = structlog.get_logger(__name__)
-
-STOPPED: Final = "the gateway is stopping; whether the call ran is unknown"
 
 
 class McpEndpoint:

@@ -3,6 +3,7 @@
 from functools import partial
 from typing import Final
 
+import anyio
 import msgspec
 
 from remit.doors.asgi import HttpRefusal
@@ -89,6 +90,11 @@ class LegacyEra:
             answer = await self._answer(
                 message, msgspec.structs.replace(caller, conversation=telling)
             )
+        except anyio.get_cancelled_exc_class():
+            # A client whose stream breaks off may go on waiting for its answer.
+            if not self._door.changes.are_over or not await speech.cut_off(message.id):
+                raise
+            return
         finally:
             telling.close()
         if isinstance(answer, Answer) and not await speech.finish(answer.whole):

@@ -1,5 +1,6 @@
 """The era of 2026-07-28 over HTTP: every request stands alone, headers and body agree."""
 
+import anyio
 import msgspec
 
 from remit.doors.asgi import HttpRefusal
@@ -67,10 +68,16 @@ class ModernEra:
         speech = Speech(request.exchange)
         telling = Telling(speech, wishes, is_modern=True)
         answer: Answer | Stream | None = None
-        with self._disconnects.watch(request.exchange):
-            answer = await self._door.answer(
-                message, msgspec.structs.replace(caller, conversation=telling)
-            )
+        try:
+            with self._disconnects.watch(request.exchange):
+                answer = await self._door.answer(
+                    message, msgspec.structs.replace(caller, conversation=telling)
+                )
+        except anyio.get_cancelled_exc_class():
+            # A client whose stream breaks off may go on waiting for its answer.
+            if not self._door.changes.are_over or not await speech.cut_off(message.id):
+                raise
+            return
         if isinstance(answer, Answer) and not await speech.finish(answer.whole):
             await request.respond(answer, status=_status_of(answer.code))
 

@@ -7,10 +7,12 @@ import anyio
 
 from remit.doors.asgi import Exchange
 from remit.doors.head import Headers
-from remit.doors.mcp.answers import Stream, on_one_line
+from remit.doors.mcp.answers import STOPPED, Stream, error_answer, on_one_line
 from remit.doors.mcp.changes import KEEP_ALIVE, Notice
 from remit.doors.mcp.conversation import Turns
+from remit.doors.mcp.envelope import Fault
 from remit.model.principals import Principal
+from remit.model.protocol import INTERNAL_ERROR
 
 KIND: Final = b"text/event-stream"
 ALIVE: Final = b": alive\n\n"
@@ -62,6 +64,11 @@ class Speech:
         if await _send(self._exchange, frame(message)):
             await self._exchange.end()
         return True
+
+    async def cut_off(self, message_id: bytes) -> bool:
+        """Say as the stream's end that remit stops before the answer; False without a stream."""
+        fault = Fault(code=INTERNAL_ERROR, message=STOPPED, data=b'{"remit/outcome":"unknown"}')
+        return await self.finish(error_answer(message_id, fault).whole)
 
     async def attend(self, gone: Callable[[], None]) -> None:
         """Show that the stream lives until its end; call *gone* if the client leaves before."""
