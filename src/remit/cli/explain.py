@@ -89,7 +89,7 @@ def who_can(
 
 
 async def _explained(settings: Settings, subject: str, tool: str, arguments: str | None) -> Answer:
-    async with open_installation(settings, author="") as installation:
+    async with open_installation(settings, author="", may_begin=True) as installation:
         await note_file(installation, installation.file)
         found = await find_any_subject(installation, subject)
         known = await open_authority(installation)
@@ -124,7 +124,7 @@ async def _examined(
 
 
 async def _found(settings: Settings, tool: str) -> WhoCan:
-    async with open_installation(settings, author="") as installation:
+    async with open_installation(settings, author="", may_begin=True) as installation:
         await note_file(installation, installation.file)
         keys = await installation.keys.all_keys(installation.tenant.name)
         agents = await installation.agents.all_agents(installation.tenant.name)

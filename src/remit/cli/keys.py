@@ -285,7 +285,7 @@ async def _create(settings: Settings, name: str, purpose: _Purpose, expires: str
     now = datetime.now(UTC)
     asked = {"name": name, **purpose.told(), **({"expires": expires} if expires else {})}
     async with (
-        open_installation(settings, author="") as installation,
+        open_installation(settings, author="", may_begin=True) as installation,
         making(installation, "keys.create", asked),
     ):
         agents, tenant = installation.agents, installation.tenant.name

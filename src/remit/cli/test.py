@@ -147,7 +147,7 @@ def _explained(remote: Remote, case: Case) -> Explanation:
 
 async def _tested(settings: Settings, files: Sequence[Path]) -> Report:
     cases = await _read(files)
-    async with open_installation(settings, author="") as installation:
+    async with open_installation(settings, author="", may_begin=True) as installation:
         await note_file(installation, installation.file)
 
         async def subject(text: str) -> Principal | None:
