@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -26,6 +26,8 @@ from remit.model.calls import Examined
 from remit.model.tools import ToolId
 from remit.settings import Settings
 from remit.upstreams.names import Names
+
+NEVER_OFFERED: Final = "note: no server has offered this tool so far"
 
 
 def explain(
@@ -84,6 +86,8 @@ def who_can(
         print_json(found.to_json())
     else:
         print_table(("kind", "name"), found.rows(), empty=f"nobody can call {tool}")
+        if not found.available:
+            say(NEVER_OFFERED)
     if not found.rows():
         raise typer.Exit(EXIT_NO)
 
@@ -173,7 +177,7 @@ def _print_answer(subject: str, tool: str, answer: Answer) -> None:
         now = "" if used is None else f": {used} used now"
         say(f"limited to {limit.rate} ({limit.rule}){now}")
     if not answer.available:
-        say("note: no server has offered this tool so far")
+        say(NEVER_OFFERED)
 
 
 def _of_arguments(found: Examined | None) -> str:
