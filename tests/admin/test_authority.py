@@ -223,6 +223,7 @@ def test_everybody_who_can_is_named_in_the_shape_of_the_contract() -> None:
         "agent_types": [],
         "service_keys": [],
         "hats": [],
+        "available": False,
     }
 
 
@@ -306,8 +307,15 @@ def test_roles_come_in_the_order_of_the_declaration_and_keys_in_their_own() -> N
     keys = [key("z", "lead"), key("a", "intern")]
 
     assert authority().who_can("git/status", keys, NOON) == WhoCan(
-        roles=("lead", "clerk", "intern"), keys=("z", "a")
+        roles=("lead", "clerk", "intern"), keys=("z", "a"), available=True
     )
+
+
+def test_whether_a_tool_is_offered_is_said_to_whoever_asks_who_can() -> None:
+    found = authority(available=(ToolId("git", "push"),))
+
+    assert found.who_can("git/push", [], NOON).available
+    assert not found.who_can("git/pussh", [], NOON).available
 
 
 def test_a_key_that_does_not_hold_can_nothing() -> None:

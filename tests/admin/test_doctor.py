@@ -10,7 +10,8 @@ import pytest
 
 from remit.admin.check import Report
 from remit.admin.doctor import Patient, Premises, examine
-from remit.errors import Problem
+from remit.admin.secret_files import session_key
+from remit.errors import Problem, StartupError
 from remit.model.health import DatabaseHealth, DatasourceHealth, Finding, Grade
 from remit.model.servers import ServerConfig, ServerTrial
 
@@ -193,6 +194,33 @@ async def test_a_journal_that_cannot_be_written_is_found(tmp_path: Path) -> None
     told = await found(state=tmp_path)
 
     assert told["state-unwritable"].message == f"{journal} cannot be written"
+
+
+@pytest.mark.parametrize("text", ["", "no key", "ab" * 31])
+async def test_a_file_without_the_key_of_sessions_is_an_error(tmp_path: Path, text: str) -> None:
+    tmp_path.chmod(0o700)
+    key = tmp_path / "session.key"
+    session_key(key)
+    assert await found(state=tmp_path) == {}
+    key.write_text(text)
+
+    told = (await found(state=tmp_path))["session-key"]
+
+    assert (told.grade, told.about) == (Grade.ERROR, str(key))
+    assert told.message == "it holds no key, and without it no gateway starts"
+    with pytest.raises(StartupError, match="remove it"):
+        session_key(key)
+
+
+@pytest.mark.bound_by_modes
+async def test_a_key_of_sessions_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
+    tmp_path.chmod(0o700)
+    session_key(tmp_path / "session.key")
+    (tmp_path / "session.key").chmod(0o000)
+
+    told = (await found(state=tmp_path))["session-key"]
+
+    assert told.remedy == "make it belong to whoever runs remit"
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from remit.admin.declaration import parse_document
 from remit.admin.policy_tests import Result, read_cases, run_cases, uncovered_rules
 from remit.errors import DeclarationError
 from remit.model.principals import Principal, PrincipalKind
+from remit.model.tools import ToolId
 from remit.policy.snapshot import compile_snapshot
 from remit.upstreams.names import Names
 
@@ -35,8 +36,27 @@ async def _results(tmp_path: Path, text: str) -> list[Result]:
     path.write_text(text)
     declaration = parse_document(DOCUMENT).declaration
     snapshot = compile_snapshot(declaration, tenant="default", revision=1)
-    authority = Authority(snapshot, Names.build(known_tools(declaration)), ())
+    offered = (ToolId("git", "log"), ToolId("git", "push"))
+    authority = Authority(snapshot, Names.build(known_tools(declaration)), offered)
     return list(await run_cases(read_cases(path), authority, _subject))
+
+
+async def test_a_case_about_a_tool_that_no_server_has_is_told_apart(tmp_path: Path) -> None:
+    results = await _results(
+        tmp_path,
+        """
+- {as: role:dev, tool: git/pussh, expect: deny}
+- {as: role:dev, tool: gti/push, expect: deny}
+- {as: role:dev, tool: nosuch, expect: deny}
+- {as: role:dev, tool: git/push, expect: deny}
+- {as: role:dev, tool: hub/delete_x, expect: deny}
+- {as: role:dev, tool: "git/resource:file:///a", expect: deny}
+""",
+    )
+
+    # what hub offers is not known here
+    assert [result.is_missing for result in results] == [True, True, True, False, False, False]
+    assert all(result.passed for result in results)
 
 
 async def test_a_case_passes_when_answer_and_rule_are_the_expected_ones(tmp_path: Path) -> None:

@@ -111,6 +111,11 @@ def test_the_shape_of_a_secret_is_found_wherever_it_stands(secret: str, before: 
         ("https://u:p@ss:word@example.test", "https://[redacted]@example.test"),
         ("https://ghp_0123456789abcdefABCD:x@h", "https://[redacted]@h"),
         ("http://host:8080/a@b", "http://host:8080/a@b"),
+        ("http://host:8080/a see b@c", "http://host:8080/a see b@c"),
+        ("postgresql://me:pa/ss@h/x", "postgresql://[redacted]@h/x"),
+        ("https://u:/s3cr3t//@h/x@2", "https://[redacted]@h/x@2"),
+        ("https://u:s3cr3t@h/a@2x.png", "https://[redacted]@h/a@2x.png"),
+        ("https://u:1234/s3cr3t@h", "https://u:1234/s3cr3t@h"),  # as of a port and a path
         ("https://0123456789abcdefABCD@h/x", "https://[redacted]@h/x"),
         ("ssh://git@example.test/x", "ssh://git@example.test/x"),
         ("https://hooks.slack.com/services/T0/B0/x1", "https://[redacted]"),
@@ -151,6 +156,10 @@ def test_addresses_lose_their_passwords_and_words_stay(text: str, kept: str) -> 
         ("--api-key  'x y' z", "--api-key  '[redacted]' z"),
         ("pin: 4711", "pin: [redacted]"),
         ("max_tokens=5", "max_tokens=5"),
+        ("max_tokens: [1, 2]", "max_tokens: [1, 2]"),
+        ("tokens: 'a lot'", "tokens: 'a lot'"),
+        ('refresh_tokens: ["a", "b"] x', "refresh_tokens: [redacted] x"),
+        ('{"tokens": [ "a" ], "c": 1}', '{"tokens": [redacted], "c": 1}'),
         ('["--password", "x y", "-v"]', '["--password", "[redacted]", "-v"]'),
         ('["Authorization", "Basic dTpw"]', '["Authorization", "[redacted]"]'),
         ('{"name": "api_key", "value": "x"}', '{"name": "api_key", "value": "[redacted]"}'),
@@ -161,6 +170,26 @@ def test_addresses_lose_their_passwords_and_words_stay(text: str, kept: str) -> 
 def test_text_loses_what_stands_behind_a_secrets_name(text: str, kept: str) -> None:
     assert redacted(text) == kept
     assert redacted([{text: text}]) == [{kept: REDACTED if "tokens" not in text else kept}]
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("curl -u me:hunter2 https://h", "curl -u [redacted] https://h"),
+        ("curl --user=me:a,b;c https://h", "curl --user=[redacted] https://h"),
+        ("curl -U 'me:it is' https://h", "curl -U '[redacted]' https://h"),
+        ('curl -u "A\\me:x"', 'curl -u "[redacted]"'),
+        ('["curl", "-u", "me:hunter2"]', '["curl", "-u", "[redacted]"]'),
+        ("docker run -u 1000:1000 x", "docker run -u 1000:1000 x"),
+        ("date -u +%H:%M", "date -u +%H:%M"),
+        ("scan -u https://h/x", "scan -u https://h/x"),
+        ("git push -u origin a:b", "git push -u origin a:b"),
+        ("run-u me:x", "run-u me:x"),
+    ],
+)
+def test_a_user_on_a_command_line_loses_its_password(text: str, kept: str) -> None:
+    assert redacted(text) == kept
+    assert json.loads(stored({"command": text}))["command"] == kept
 
 
 @pytest.mark.parametrize(
@@ -177,16 +206,41 @@ def test_text_loses_what_stands_behind_a_secrets_name(text: str, kept: str) -> N
         ([["Authorization", "Basic dTpw"]], [["Authorization", REDACTED]]),
         ([["x-api-key", "x"]], [["x-api-key", REDACTED]]),
         (["authorization", "cookie", "x"], None),
+        (["curl", "-u", "me:x", "h"], ["curl", "-u", REDACTED, "h"]),
+        (["curl", "--user", "me:x"], ["curl", "--user", REDACTED]),
+        (["run", "-u", "1000:1000"], None),
+        (["push", "-u", "origin"], None),
+        (["-u", 7], None),
+        ({"tokens": ["x", "y"]}, {"tokens": REDACTED}),
+        ({"max_tokens": 5, "tokens": [1, 2], "input_tokens": "a lot"}, None),
+        ({"tokens": [], "tokens of": ["x"]}, None),
         (["secret", "public"], None),
     ],
 )
 def test_a_value_beside_its_name_is_not_stored(value: object, kept: object) -> None:
+    assert json.loads(stored(value)) == (value if kept is None else kept)
     assert redacted(value) == (value if kept is None else kept)
     assert redacted(redacted(value)) == redacted(value)
 
 
 @pytest.mark.timeout(30)  # from each letter anew it takes minutes
-@pytest.mark.parametrize("piece", ["eyJ-", "eyJ_aaaaaaaaaa-", "-eyJaaaaaaaa.b "])
+@pytest.mark.parametrize(
+    "piece",
+    [
+        *("eyJ-", "eyJ_aaaaaaaaaa-", "-eyJaaaaaaaa.b "),
+        *(
+            "://a:",
+            "://a:b/",
+            "-u a",
+            "-u +a:",
+            "-u 'a",
+            "--user=b",
+            "tokens",
+            "tokens: ",
+            "tokens=9",
+        ),
+    ],
+)
 def test_what_only_begins_as_a_token_again_and_again_is_read_once(piece: str) -> None:
     text = piece * (200_000 // len(piece))
 

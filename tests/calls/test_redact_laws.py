@@ -36,6 +36,8 @@ SHAPED = st.one_of(
     ),
     WORDS.map("AKIA{:.16}".format),
     WORDS.map("https://me:{}@host".format),
+    WORDS.map("https://me:{0}/{0}@host".format),
+    WORDS.map("curl -u me:{} https://host".format),
     WORDS.map("-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----".format),
 )
 PLAIN = st.text(
@@ -72,6 +74,10 @@ def named(name: str, word: str) -> Any:
     return {name: word}
 
 
+def listed(word: str) -> Any:
+    return {"refresh_tokens": [word, 1, word]}
+
+
 def deep(name: str, word: str) -> Any:
     return {name: {"x": [1, {"y": f'a"{word}'}]}, "z": 2}
 
@@ -93,6 +99,7 @@ NAMED_SECRETS = holding(
     st.one_of(
         st.builds(named, SECRET_NAMES, WORDS),
         st.builds(deep, SECRET_NAMES, WORDS),
+        st.builds(listed, WORDS),
         st.builds("{}={} ".format, NAMES, WORDS),
         st.builds("{}: '{}' ".format, NAMES, WORDS),
     )
@@ -161,6 +168,10 @@ FRAGMENTS = st.sampled_from(
         "password",
         "token",
         "secret",
+        "tokens",
+        "-u ",
+        "--user",
+        "me:x",
         "authorization",
         "cookie",
         "bearer ",

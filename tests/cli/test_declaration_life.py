@@ -175,6 +175,7 @@ def test_the_example_tests_every_grant_of_the_nine_roles(tmp_path: Path) -> None
     told = json.loads(remit(folder / "remit.yaml", "test", "--json"))
 
     assert told["summary"] == {"cases": 143, "passed": 143, "failed": 0, "uncovered": 0}
+    assert told["missing"] == []
 
 
 def test_a_failing_policy_test_ends_with_status_1_and_says_where(config: Path) -> None:
@@ -183,13 +184,14 @@ def test_a_failing_policy_test_ends_with_status_1_and_says_where(config: Path) -
         "- {as: role:dev, tool: git/git_push, expect: allow}\n"
         "- {as: role:nobody, tool: git/git_log, expect: deny}\n"
         "- {as: agent-type:WORKER, tool: git/git_log, expect: deny}\n"
+        "- {as: role:dev, tool: git/git_pussh, expect: deny}\n"
     )
 
     output = remit(config, "test", str(cases), "--json", status=1)
     told = json.loads(output[output.index("{") :])
     shown = remit(config, "test", str(cases), status=1)
 
-    assert told["summary"] == {"cases": 3, "passed": 1, "failed": 2, "uncovered": 2}
+    assert told["summary"] == {"cases": 4, "passed": 2, "failed": 2, "uncovered": 2}
     assert [one["line"] for one in told["failures"]] == [1, 2]
     assert told["failures"][0]["got"]["decision"] == "deny"
     assert told["failures"][1]["got"] is None
@@ -200,7 +202,9 @@ def test_a_failing_policy_test_ends_with_status_1_and_says_where(config: Path) -
     }
     assert f"{cases}:1: role:dev git/git_push: expected allow, got deny" in shown
     assert f"{config}:6: no case reaches roles.dev.tools.git[1]" in shown
-    assert "3 cases, 2 failed, 2 rules uncovered" in shown
+    assert told["missing"] == [{"tool": "git/git_pussh", "file": str(cases), "line": 4}]
+    assert f"{cases}:4: no server has offered the tool git/git_pussh so far" in shown
+    assert "4 cases, 2 failed, 2 rules uncovered" in shown
 
 
 def test_no_policy_tests_at_all_is_a_wrong_use(config: Path) -> None:

@@ -191,12 +191,14 @@ def test_who_can_names_everybody_and_explains_pairs(office: Office) -> None:
     assert f"Keys ({len(found.keys)})" in page
     assert [name for name in (*found.roles, *found.keys, *found.agents) if name not in page] == []
     assert "remit who-can git__git_log" in page
+    assert "No server has offered" not in page
 
 
 def test_whoever_can_only_by_two_hats_stands_there_as_a_pair_alone() -> None:
     found = authority.WhoCan(
         roles=("reader",), keys=("ci", "reports"), users=("ann", "bob"), agents=(),
         user_roles=(), agent_types=(), service_keys=("reports",), hats=("user:ann + role:reader",),
+        available=True,
     )  # fmt: skip
 
     groups = {group.title: group for group in groups_of(found)}
@@ -215,6 +217,7 @@ def test_nobody_is_an_answer(office: Office) -> None:
     page = texts(office.visit("auditor").page("/access/who-can", tool="archive/nothing"))
 
     assert "Nobody can call archive/nothing" in page
+    assert "No server has offered this tool so far." in page
 
 
 def test_what_if_tells_the_story_of_an_allowed_call(office: Office) -> None:

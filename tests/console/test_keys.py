@@ -198,6 +198,17 @@ def test_a_revoked_key_is_refused_and_its_page_offers_nothing(office: Office, vi
     assert visit.post(f"{where}/revoke").status_code == 404
 
 
+def test_whoever_revokes_an_administrators_key_is_told_how_another_is_made(visit: Visit) -> None:
+    names = {"admin": fresh(), "role": fresh()}
+    for kind, name in names.items():
+        make(visit, name, kind=kind)
+
+    pages = {kind: unescape(visit.page(at(visit, name))) for kind, name in names.items()}
+
+    told = "only `remit keys create NAME --admin` on the gateway's machine makes one."
+    assert (told in pages["admin"], told in pages["role"]) == (True, False)
+
+
 def test_keys_are_found_by_name_purpose_and_state(visit: Visit) -> None:
     name = fresh()
     make(visit, f"{name}-One")

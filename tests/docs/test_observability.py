@@ -89,7 +89,9 @@ def test_the_page_on_the_doctor_has_every_finding_with_its_grade() -> None:
         REPOSITORY / "src/remit/cli/doctor.py",
     ]
     text = "\n".join(path.read_text() for path in sources)
-    areas = "declaration|server|datasource|database|record|journal|state|disk|file|limits|port"
+    areas = (
+        "declaration|server|datasource|database|record|journal|state|session|disk|file|limits|port"
+    )
     named = set(re.findall(rf'"((?:{areas})-[a-z-]+)"', text))
 
     documented = dict(FINDING.findall(DOCTOR))

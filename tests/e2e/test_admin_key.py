@@ -107,6 +107,24 @@ async def test_a_key_holds_at_once_and_when_revoked_is_refused_within_two_second
     assert (await caller.send("tools/call", {"name": "tools__work"})).status_code == 401
 
 
+def test_the_last_administrators_key_may_end_and_the_log_and_the_command_say_so(
+    running: Running,
+) -> None:
+    told = "no administrator's key holds any more"
+    first = running.admin_key
+    running.remit("keys", "create", "second", "--admin")
+
+    running.remit("keys", "revoke", "second", "--url", running.base, "--key", first)
+    assert told not in running.log.read_text()
+    running.remit("keys", "revoke", "admin", "--url", running.base, "--key", first)
+    assert running.log.read_text().count(told) == 1
+
+    again = running.remit("keys", "create", "third", "--admin")
+    assert again.startswith("rmt_")
+    ended = run_remit("keys", "revoke", "third", folder=running.folder)
+    assert ended.stderr == f"note: {told}; `remit keys create NAME --admin` makes one\n"
+
+
 def test_listening_beyond_this_machine_needs_a_further_key(tmp_path: Path) -> None:
     (tmp_path / "remit.yaml").write_text(json.dumps({"mcp_servers": {}, "roles": ROLES}))
 

@@ -184,6 +184,19 @@ async def test_a_hangup_reloads_every_worker(running: Running) -> None:
     assert "not reloaded" not in log
 
 
+async def test_what_a_worker_logs_says_which_it_is(running: Running) -> None:
+    await _all_serve(running)
+    running.config.write_text("roles: [")
+    running.process.send_signal(signal.SIGHUP)
+
+    def not_reloaded() -> list[dict[str, object]]:
+        lines = [line for line in running.log.read_text().splitlines() if "not reloaded" in line]
+        return [json.loads(line) for line in lines]
+
+    await _until(lambda: len(not_reloaded()) == WORKERS)
+    assert {line["worker"] for line in not_reloaded()} == {1, 2}
+
+
 async def test_a_stop_leaves_no_process(running: Running) -> None:
     await _all_serve(running)
     async with _fresh(running) as caller:

@@ -28,6 +28,13 @@ async def is_refused(setting: Setting, token: str) -> bool:
     return False
 
 
+async def reason_of(setting: Setting, token: str) -> str:
+    """Return what the log says of it."""
+    with pytest.raises(CredentialRefused) as refused:
+        await setting.verifier()(token)
+    return str(refused.value)
+
+
 def unsigned(setting: Setting, algorithm: str) -> str:
     header, claims, _ = setting.token(header={"alg": algorithm}).split(".")
     return f"{header}.{claims}."
@@ -228,11 +235,8 @@ NAMES: dict[str, tuple[Any, tuple[str, ...]]] = {
     "list": (["designer", "reviewer"], ("designer", "reviewer")),
     "repeated": (["designer", "designer"], ("designer",)),
     "unknown": ("no_such_role", ("no_such_role",)),  # policy says what it is worth: nothing
-    "nested": ({"name": "designer"}, ()),
-    "nested list": ([["designer"]], ()),
-    "mixed": (["designer", 7], ()),
+    "no name": (["designer ", "reviewer"], ("reviewer",)),
     "null": (None, ()),
-    "number": (7, ()),
     "absent": (..., ()),
     "empty": ("", ()),
 }
@@ -245,6 +249,43 @@ async def test_a_roles_claim_is_a_text_or_a_list_of_texts(
     principal = await setting.authenticator()(setting.token({"roles": claim, "groups": claim}))
 
     assert principal.roles == principal.groups == roles
+
+
+ODD_NAMES: dict[str, Any] = {
+    "nested": {"name": "designer"},
+    "nested list": [["designer"]],
+    "mixed": ["designer", 7],
+    "with a null": ["designer", None],
+    "number": 7,
+    "true": True,
+}
+
+
+@pytest.mark.parametrize("claim", ODD_NAMES.values(), ids=ODD_NAMES.keys())
+@pytest.mark.parametrize("name", ["roles", "groups"])
+async def test_a_claim_that_may_close_something_refuses_the_token_where_it_is_odd(
+    name: str, claim: Any, setting: Setting
+) -> None:
+    # A deny may be about one of them: with none at all, it would not hold.
+    token = setting.token({name: claim})
+
+    assert await reason_of(setting, token) == f"{name} are neither a text nor a list of texts"
+
+
+@pytest.mark.parametrize("name", ["roles", "groups"])
+async def test_names_that_are_to_be_fetched_elsewhere_refuse_the_token(
+    name: str, setting: Setting
+) -> None:
+    # Entra ID says so of whoever is in too many groups (OIDC Core §5.6.2).
+    setting.declare(claims={"groups": "memberOf", "roles": "roles"})
+    claim = "memberOf" if name == "groups" else name
+    elsewhere = {"_claim_names": {claim: "src1"}, "_claim_sources": {"src1": {"endpoint": "x"}}}
+
+    reason = await reason_of(setting, setting.token(elsewhere))
+
+    assert reason == f"{name} are elsewhere, as _claim_names says"
+    assert not await is_refused(setting, setting.token({"_claim_names": {"address": "src1"}}))
+    assert not await is_refused(setting, setting.token({**elsewhere, claim: ["one"]}))
 
 
 async def test_a_group_may_have_a_comma_and_a_role_may_not(setting: Setting) -> None:

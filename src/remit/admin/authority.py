@@ -101,6 +101,7 @@ class WhoCan:
         agent_types: Agent types that alone can.
         service_keys: Those of `keys` that are callers of the `data` server.
         hats: Pairs that can together and not alone, such as `user:ann + role:reader`.
+        available: Whether its server is known to offer the tool.
     """
 
     roles: tuple[str, ...] = ()
@@ -111,6 +112,7 @@ class WhoCan:
     agent_types: tuple[str, ...] = ()
     service_keys: tuple[str, ...] = ()
     hats: tuple[str, ...] = ()
+    available: bool = False
 
     def rows(self) -> list[tuple[str, str]]:
         """Return (kind, name) of everybody once, a user that needs a second hat with it."""
@@ -127,7 +129,7 @@ class WhoCan:
         }
         return [(kind, name) for kind, names in kinds.items() for name in names]
 
-    def to_json(self) -> dict[str, list[str]]:
+    def to_json(self) -> dict[str, object]:
         """Return the contract's shape of `remit who-can --json`."""
         return {
             "roles": list(self.roles),
@@ -138,6 +140,7 @@ class WhoCan:
             "agent_types": list(self.agent_types),
             "service_keys": list(self.service_keys),
             "hats": list(self.hats),
+            "available": self.available,
         }
 
 
@@ -185,6 +188,13 @@ class Authority:
     def is_available(self, tool: ToolId) -> bool:
         """Whether its server is known to offer it."""
         return tool in self._available
+
+    def is_missing(self, tool: ToolId) -> bool:
+        """Whether nothing can be meant by it: no server has that name, or a known one lacks it."""
+        if self.is_available(tool) or kind_of(tool.name) is not Kind.TOOL:
+            return False  # resources are read also where no server lists them
+        known = {each.server for each in self._available}
+        return tool.server in known or tool.server not in self._snapshot.servers
 
     def decide(self, principal: Principal, tool: ToolId) -> Decision:
         """Say whether *principal* may call *tool*, without every layer's verdict."""
@@ -269,6 +279,7 @@ class Authority:
             agent_types=agent_types_that_can(self._snapshot, tool),
             service_keys=tuple(dict.fromkeys(key.name for key in using if key.service)),
             hats=tuple(f"{one} + {hat}" for one, hat in pairs),
+            available=self.is_available(tool),
         )
 
     def _meant(self, principal: Principal, alias: str) -> ToolId | None:

@@ -139,12 +139,16 @@ def compare(
 
 def known_tools(declaration: Declaration) -> frozenset[ToolId]:
     """Return every tool that *declaration* names or whose server is known to publish it."""
-    published = {
+    return declared_tools(declaration) | published_tools(declaration)
+
+
+def published_tools(declaration: Declaration) -> frozenset[ToolId]:
+    """Return every tool that a server of *declaration* is known to publish."""
+    return frozenset(
         ToolId(server, tool)
         for server, config in declaration.servers.items()
         for tool in offered_by(config) or ()
-    }
-    return declared_tools(declaration) | published
+    )
 
 
 def _roles_alone(old: Declaration, new: Declaration) -> Collection[str] | None:

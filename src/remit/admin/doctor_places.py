@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+from remit.admin.doctor_keys import of_session_key
 from remit.admin.exposed_files import exposed_files
 from remit.model.health import Finding, Grade
 from remit.storage.journal import FOLDER
@@ -66,6 +67,7 @@ def _wrong_with(state: Path, files: Sequence[Path]) -> Iterator[Finding]:
             message=problem.message,
             remedy=problem.remedy,
         )
+    yield from of_session_key(state)
     for path in sorted(state.glob(f"{FOLDER}/{REJECTED}")):
         yield Finding(
             code="journal-rejected",

@@ -65,6 +65,11 @@ class MadeKey:
     text: str = field(repr=False)
 
 
+async def is_administered(store: KeyStore, tenant: str, now: datetime) -> bool:
+    """Whether an administrator's key of *tenant* holds."""
+    return any(key.admin and key.holds_at(now) for key in await store.all_keys(tenant))
+
+
 async def make_key(
     store: KeyStore,
     name: str,

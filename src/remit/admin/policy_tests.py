@@ -56,12 +56,14 @@ class Result:
         decision: What was decided, or None when it could not be asked.
         problem: Why it could not be asked, or empty.
         reached: Every rule that had a say, also those that did not decide.
+        is_missing: Whether no server has the tool, so that a no says little.
     """
 
     case: Case
     decision: Decision | None
     problem: str = ""
     reached: frozenset[str] = frozenset()
+    is_missing: bool = False
 
     @property
     def passed(self) -> bool:
@@ -136,18 +138,26 @@ async def run_cases(
     return results
 
 
-def result_of(case: Case, explain: Callable[[], Explanation]) -> Result:
-    """Ask one case by *explain*, whose `BadCall` is why it cannot be asked."""
+def result_of(case: Case, explain: Callable[[], tuple[Explanation, bool]]) -> Result:
+    """Ask one case by *explain*, which tells whether the tool is missing as well.
+
+    Its `BadCall` is why the case cannot be asked.
+    """
     try:
-        explanation = explain()
+        explanation, is_missing = explain()
     except BadCall as error:
         return Result(case=case, decision=None, problem=str(error))
-    reached = frozenset(verdict.rule for verdict in explanation.layers)
-    return Result(case=case, decision=explanation.decision, reached=reached)
+    return Result(
+        case=case,
+        decision=explanation.decision,
+        reached=frozenset(verdict.rule for verdict in explanation.layers),
+        is_missing=is_missing,
+    )
 
 
-def _explained(authority: Authority, caller: Principal, tool: str) -> Explanation:
-    return authority.explain(caller, tool).explanation
+def _explained(authority: Authority, caller: Principal, tool: str) -> tuple[Explanation, bool]:
+    answer = authority.explain(caller, tool)
+    return answer.explanation, answer.tool is None or authority.is_missing(answer.tool)
 
 
 def uncovered_rules(declaration: Declaration, results: Sequence[Result]) -> tuple[str, ...]:

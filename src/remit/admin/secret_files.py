@@ -3,10 +3,14 @@
 import os
 import secrets
 from pathlib import Path
+from typing import Final
 
 from remit.errors import StartupError
 
-SESSION_KEY_BYTES = 32
+SESSION_KEY: Final = "session.key"
+"""The name of the file, in the state folder."""
+
+SESSION_KEY_BYTES: Final = 32
 
 
 def write_secret(path: Path, text: str) -> bool:
@@ -40,6 +44,15 @@ def session_key(path: Path) -> bytes:
         StartupError: The file cannot be written, or does not hold such a key.
     """
     write_secret(path, secrets.token_hex(SESSION_KEY_BYTES))
+    return read_session_key(path)
+
+
+def read_session_key(path: Path) -> bytes:
+    """Return the key that was made before.
+
+    Raises:
+        StartupError: The file does not hold such a key.
+    """
     try:
         key = bytes.fromhex(path.read_text().strip())
     except (OSError, ValueError) as error:

@@ -128,7 +128,7 @@ async def open_gateway(
         NotFound: There is no such tenant.
         StartupError: Database or journal cannot be opened.
     """
-    opening = partial(open_installation, settings, author=author, only_reads=False)
+    opening = partial(open_installation, settings, author=author, only_reads=False, may_begin=True)
     async with (
         opening(replace=replace, as_stored=as_stored, declared=declared) as installation,
         _open_record(installation) as audit,

@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 
+import structlog
+
 from remit.admin.declaration import Loaded, load_declaration
 from remit.admin.revisions import declaration_in_force, latest_usable, parse_revision
 from remit.admin.tenants import find_tenant
@@ -20,12 +22,20 @@ from remit.model.tenants import Tenant
 from remit.settings import Settings
 from remit.storage.agents import Agents
 from remit.storage.cuts import Signer
-from remit.storage.database import Database, default_url, open_database
+from remit.storage.database import (
+    Database,
+    database_file,
+    default_url,
+    is_missing,
+    open_database,
+)
 from remit.storage.keys import Keys
 from remit.storage.revisions import Revisions
 from remit.storage.seen import SeenTools
 from remit.storage.tenants import Tenants
 from remit.storage.users import Users
+
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +80,7 @@ async def open_installation(
     as_stored: bool = False,
     declared: Loaded | None = None,
     only_reads: bool = True,
+    may_begin: bool = False,
 ) -> AsyncGenerator[Installation]:
     """Open declaration and database; a file that changed becomes a revision (R18).
 
@@ -85,6 +96,7 @@ async def open_installation(
         declared: What counts instead of file and revisions; it is written nowhere, and decided
             under the number 0.
         only_reads: Whether a database on read-only storage will do where no revision is written.
+        may_begin: Whether a database that is named may be new; what writes a revision may.
 
     Raises:
         DeclarationError: The declaration is wrong, with every problem in it.
@@ -94,7 +106,8 @@ async def open_installation(
     """
     is_file = settings.tenant == DEFAULT_TENANT and not as_stored and declared is None
     file = load_declaration(settings.config) if is_file else None
-    async with open_state(settings, only_reads=only_reads and not author) as state:
+    only_reads, may_begin = only_reads and not author, may_begin or bool(author)
+    async with open_state(settings, only_reads=only_reads, may_begin=may_begin) as state:
         revisions = Revisions(state.database)
         if declared is not None:
             loaded, number = declared, 0
@@ -152,21 +165,47 @@ def url_of(settings: Settings) -> str:
 
 
 @asynccontextmanager
-async def open_state(settings: Settings, *, only_reads: bool = True) -> AsyncGenerator[State]:
+async def open_state(
+    settings: Settings, *, only_reads: bool = True, may_begin: bool = False
+) -> AsyncGenerator[State]:
     """Open the database alone, whatever the file says.
 
     Args:
         settings: Where it is, and whose state.
         only_reads: Whether a database on read-only storage will do; a change to it fails then.
+        may_begin: As `open_installation` says.
 
     Raises:
-        StartupError: It cannot be opened.
+        StartupError: It cannot be opened, or is not there.
         NotFound: There is no such tenant.
     """
+    url = url_of(settings)
+    if is_missing(url):
+        if not may_begin:
+            _need_place(settings)
+        elif settings.database_url is not None:
+            log.warning("a new database is made", file=str(database_file(url)))
     _make_state_folder(settings)
-    async with open_database(url_of(settings), only_reads=only_reads) as database:
+    async with open_database(url, only_reads=only_reads) as database:
         tenant = await find_tenant(Tenants(database), settings.tenant)
         yield State(settings=settings, database=database, tenant=tenant)
+
+
+def _need_place(settings: Settings) -> None:
+    """Refuse a database that is not where it is said to be: a new one would answer for it.
+
+    Beside a declaration none is needed yet: there simply is nothing so far.
+    """
+    if settings.database_url is not None:
+        raise StartupError(
+            f"there is no database {str(database_file(settings.database_url))!r}, which"
+            " REMIT_DATABASE_URL names: correct it, or begin with `remit serve`, which makes one"
+        )
+    if not settings.config.exists():
+        raise StartupError(
+            f"there is neither a declaration {str(settings.config)!r} nor a database beside it:"
+            " name the declaration with --config"
+        )
 
 
 class SealWhenNeeded:

@@ -26,6 +26,9 @@ _SHORT: Final = "auth|creds|otp|pass|pin"
 
 _KEY: Final = rf"{_LONG}|(?<![A-Za-z0-9])(?:{_SHORT})(?![\w-])"
 _SECRET_KEY: Final = re.compile(_KEY, re.IGNORECASE)
+_TOKENS: Final = re.compile(r"tokens\Z", re.IGNORECASE)
+"""What names secrets where a list of texts stands under it; elsewhere it counts those of models."""
+
 _HEADER: Final = re.compile(
     r"(?:\w+-)?(?:authorization|cookie)|(?:\w+-)+(?:key|token)", re.IGNORECASE
 )
@@ -39,7 +42,7 @@ _ISSUED: Final = "gh[pousr]_|github_pat_|glpat-|xox[abprs]-|sk-|[rs]k_(?:live|te
 # Shapes that are secrets wherever they stand: user names with passwords in URLs, bearer headers,
 # keys of remit and of well-known issuers, and PEM blocks.
 _SHAPES: Final = (
-    r"(?:(?<=://)|(?<=\\/))[^/\s:@\"]*:[^/\s\"]+(?=@)"
+    r"(?:(?<=://)|(?<=\\/))[^/\s:@\"]*:(?:[^/\s\"]+|(?!\d{1,5}\\*/)[^\s\"@]{1,256})(?=@)"
     r"|(?<=https://)[\w-]{20,}(?=@)"
     rf"|{_START}(?:bearer\s+[\w.~+/=-]{{8,}}"
     r"|rmt_[A-Za-z0-9]{4,}_[\w-]{8,}"
@@ -57,14 +60,30 @@ _VALUE: Final = (
 )
 _SECRET_VALUE: Final = re.compile(_VALUE, re.IGNORECASE)
 
+# A user and a password, as curl has them behind `-u`; no numbers, as docker, and no address.
+_OPTION: Final = r"(?:-u|--(?:proxy-)?user)"
+_PAIR: Final = r"(?!\d+:)[^\s:\"'\\/+][^\s:\"']{0,128}:(?!//)[^\s\"']"
+_USER: Final = (
+    rf"(?<![\w-]){_OPTION}(?:[ \t=]{{1,8}}|\\*[\"']\s{{0,64}},\s{{0,64}}(?=\\*[\"']))"
+    rf"(?=\\*[\"']?{_PAIR})"
+)
+_IS_OPTION: Final = re.compile(_OPTION, re.IGNORECASE)
+_IS_PAIR: Final = re.compile(_PAIR)
+
+# A list of texts behind `tokens`.
+_LISTED: Final = r"tokens\\*[\"']?\s{0,64}[:=]>?\s{0,64}(?=\[\s{0,64}\\*[\"'])"
+
 # One pass over the raw bytes says whether a body needs the slow walk at all. An escape may hide
 # any letter, and the slashes of an address.
-_SUSPICIOUS: Final = re.compile(rf"{_KEY}|{_VALUE}|\\u00|\\/".encode(), re.IGNORECASE)
+_SUSPICIOUS: Final = re.compile(
+    rf"{_KEY}|{_VALUE}|{_USER}|{_LISTED}|\\u00|\\/".encode(), re.IGNORECASE
+)
 
 # How everything begins that is suspicious, and little else. It looks neither back nor ahead, so
 # that an engine that never steps back can look for all of it at once: sixty times as fast as `re`.
 _BEGINNINGS: Final = (
-    rf"(?i:{_LONG.replace(_NO_COUNT, '')}|(?:^|[^a-z0-9])(?:{_SHORT})(?:[^\w-]|$)|\\u00|\\/|://[^/\"]*:[^/\"]*@"
+    rf"(?i:{_LONG.replace(_NO_COUNT, '')}|(?:^|[^a-z0-9])(?:{_SHORT})(?:[^\w-]|$)|\\u00|\\/"
+    r"|://[^/\"]*:[^\"@ \t\r\n]*@|-u(?:ser)?[ \t\r\n=\"'\\,]+[^ \t\r\n:\"']+:"
     rf"|https://[\w-]{{20,}}@|eyj[\w-]{{8}}|rmt_|(?:{_ISSUED})[\w-]{{16}}|hooks\.slack\.com"
     r"|akia[0-9a-z]{16}|-----begin)"
 )
@@ -73,17 +92,19 @@ _has_beginning: Final = jsonschema_rs.validator_for(
 ).is_valid
 
 # A secret's name in text, up to its value: as `name=`, as `--name ` of a command line, as a quoted
-# member of an object, or as a quoted name before its quoted value.
+# member of an object, or as a quoted name before its quoted value; a user with a password; tokens.
 _NAMED: Final = re.compile(
     rf"(?P<option>--?)?(?P<rest>(?=authorization|cookie))?(?:{_KEY})"
     r"(?:[\w-]{0,32}[ \t]{0,8}[:=]>?[ \t]{0,8}|[^\"'\\]{0,64}\\*[\"']\s{0,64}:\s{0,64}"
     r"|(?(option)[ \t]{1,8}(?=[^\s-])|(?!))"
     r"|[\w-]{0,32}\\*[\"']\s{0,64},\s{0,64}(?:\\*[\"']value\\*[\"']\s{0,64}:\s{0,64}"
-    r"|(?(option)|(?(rest)|(?!))))(?=\\*[\"']))",
+    r"|(?(option)|(?(rest)|(?!))))(?=\\*[\"']))"
+    rf"|(?P<user>{_USER})|{_LISTED}",
     re.IGNORECASE,
 )
 _QUOTE: Final = re.compile(r"\\*[\"']")
 _WORD: Final = re.compile(r"[^\s\"'&,;}\])]*")
+_ARGUMENT: Final = re.compile(r"[^\s\"']*")
 _LINE: Final = re.compile(r"[^\r\n\"'\\]*")
 _NESTING: Final = re.compile(r"\\*\"|[\[\]{}]")
 
@@ -131,7 +152,9 @@ def redacted(value: object) -> object:
         is_named = _names_secret(members.get("name", members.get("key")))
         return {
             _without_secrets(key): REDACTED
-            if _SECRET_KEY.search(key) or (is_named and key == "value")
+            if _SECRET_KEY.search(key)
+            or (is_named and key == "value")
+            or (_TOKENS.search(key) and _lists_texts(member))
             else redacted(member)
             for key, member in members.items()
         }
@@ -145,17 +168,27 @@ def redacted(value: object) -> object:
 def _redacted_items(items: list[object]) -> list[object]:
     """Return the items of an array, of which one may name the next.
 
-    That is the option of a command line, as in `["--password", "..."]`, or the field of a header,
-    as in `["Authorization", "..."]`.
+    That is the option of a command line, as in `["--password", "..."]` and `["-u", "me:..."]`, or
+    the field of a header, as in `["Authorization", "..."]`.
     """
     found = [redacted(item) for item in items]
     is_pair = len(items) == len(("name", "value"))
     for at, (name, value) in enumerate(pairwise(items), start=1):
-        if _names_secret(name) and isinstance(value, str):
+        if not (isinstance(name, str) and isinstance(value, str)):
+            continue
+        if _names_secret(name):
             is_option = name.startswith("-") and not value.startswith("-")
-            if is_option or (is_pair and _HEADER.fullmatch(name)):
-                found[at] = REDACTED
+            is_next = is_option or (is_pair and _HEADER.fullmatch(name) is not None)
+        else:
+            is_next = bool(_IS_OPTION.fullmatch(name) and _IS_PAIR.match(value))
+        if is_next:
+            found[at] = REDACTED
     return found
+
+
+def _lists_texts(value: object) -> bool:
+    """Whether it is a list that begins with a text."""
+    return isinstance(value, list) and isinstance(next(iter(cast("list[object]", value)), 0), str)
 
 
 def _names_secret(name: object) -> TypeGuard[str]:
@@ -198,7 +231,8 @@ def _without_named(text: str) -> str:
     at = 0
     while (name := _NAMED.search(text, at)) is not None:
         parts.append(text[at : name.end()])
-        shown, at = _hidden(text, name.end(), _WORD if name["rest"] is None else _LINE)
+        bare = _LINE if name["rest"] is not None else _ARGUMENT if name["user"] else _WORD
+        shown, at = _hidden(text, name.end(), bare)
         parts.append(shown)
     return "".join(parts) + text[at:]
 

@@ -140,7 +140,7 @@ async def _create(
     settings: Settings, agent_id: str, type_name: str, asked: Mapping[str, str | None]
 ) -> tuple[Agent, Sequence[str]]:
     async with (
-        open_installation(settings, author="") as installation,
+        open_installation(settings, author="", may_begin=True) as installation,
         making(installation, "agents.create", {"id": agent_id, "type": type_name, **asked}),
     ):
         agent = check_agent(

@@ -99,7 +99,7 @@ def load(file: Path, *, may_be_masked: bool = False) -> Loaded:
 async def _apply(
     settings: Settings, loaded: Loaded, reason: str, *, dry_run: bool, replace: bool
 ) -> Plan:
-    async with open_state(settings) as state:
+    async with open_state(settings, may_begin=True) as state:
         store, tenant = Revisions(state.database), state.tenant.name
         new = loaded.declaration
         standing = await standing_of(store, tenant, new.document)

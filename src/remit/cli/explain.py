@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -26,6 +26,8 @@ from remit.model.calls import Examined
 from remit.model.tools import ToolId
 from remit.settings import Settings
 from remit.upstreams.names import Names
+
+NEVER_OFFERED: Final = "note: no server has offered this tool so far"
 
 
 def explain(
@@ -84,12 +86,14 @@ def who_can(
         print_json(found.to_json())
     else:
         print_table(("kind", "name"), found.rows(), empty=f"nobody can call {tool}")
+        if not found.available:
+            say(NEVER_OFFERED)
     if not found.rows():
         raise typer.Exit(EXIT_NO)
 
 
 async def _explained(settings: Settings, subject: str, tool: str, arguments: str | None) -> Answer:
-    async with open_installation(settings, author="") as installation:
+    async with open_installation(settings, author="", may_begin=True) as installation:
         await note_file(installation, installation.file)
         found = await find_any_subject(installation, subject)
         known = await open_authority(installation)
@@ -124,7 +128,7 @@ async def _examined(
 
 
 async def _found(settings: Settings, tool: str) -> WhoCan:
-    async with open_installation(settings, author="") as installation:
+    async with open_installation(settings, author="", may_begin=True) as installation:
         await note_file(installation, installation.file)
         keys = await installation.keys.all_keys(installation.tenant.name)
         agents = await installation.agents.all_agents(installation.tenant.name)
@@ -173,7 +177,7 @@ def _print_answer(subject: str, tool: str, answer: Answer) -> None:
         now = "" if used is None else f": {used} used now"
         say(f"limited to {limit.rate} ({limit.rule}){now}")
     if not answer.available:
-        say("note: no server has offered this tool so far")
+        say(NEVER_OFFERED)
 
 
 def _of_arguments(found: Examined | None) -> str:

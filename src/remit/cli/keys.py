@@ -10,7 +10,14 @@ from typing import Annotated, Final
 import typer
 
 from remit.admin.agents import get_agent, registered
-from remit.admin.keys import MadeKey, check_purpose, make_key, parse_expiry, rotate_key
+from remit.admin.keys import (
+    MadeKey,
+    check_purpose,
+    is_administered,
+    make_key,
+    parse_expiry,
+    rotate_key,
+)
 from remit.app.installation import open_installation
 from remit.cli.changes import making
 from remit.cli.lines import print_json, say
@@ -285,7 +292,7 @@ async def _create(settings: Settings, name: str, purpose: _Purpose, expires: str
     now = datetime.now(UTC)
     asked = {"name": name, **purpose.told(), **({"expires": expires} if expires else {})}
     async with (
-        open_installation(settings, author="") as installation,
+        open_installation(settings, author="", may_begin=True) as installation,
         making(installation, "keys.create", asked),
     ):
         agents, tenant = installation.agents, installation.tenant.name
@@ -334,9 +341,7 @@ async def _revoke(settings: Settings, name: str) -> Key:
     ):
         keys, tenant, now = installation.keys, installation.tenant.name, datetime.now(UTC)
         ended = await keys.revoke(tenant, name, now)
-        if ended.admin and not any(
-            key.admin and key.holds_at(now) for key in await keys.all_keys(tenant)
-        ):
+        if ended.admin and not await is_administered(keys, tenant, now):
             say(f"note: {NO_ADMINISTRATOR}", err=True)
         return ended
 

@@ -35,7 +35,10 @@ async def add(
         RemitError: As `Datasources.add` says.
     """
     asked = {"name": name, "engine": place.engine, **_on_record(given)}
-    async with _open(settings) as opened, making(opened.state, "datasources.add", asked):
+    async with (
+        _open(settings, may_begin=True) as opened,
+        making(opened.state, "datasources.add", asked),
+    ):
         return await opened.datasources.add(
             opened.tenant,
             name,
@@ -113,7 +116,7 @@ def _on_record(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def _open(settings: Settings) -> AsyncGenerator[_Opened]:
-    async with open_state(settings) as state:
+async def _open(settings: Settings, *, may_begin: bool = False) -> AsyncGenerator[_Opened]:
+    async with open_state(settings, may_begin=may_begin) as state:
         place = DataPlace(settings, state.database, lambda _: "refuse")
         yield _Opened(state=state, datasources=place.datasources)

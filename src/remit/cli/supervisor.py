@@ -104,7 +104,7 @@ class Supervisor:
             finally:
                 self._serving.pop(number, None)
                 with anyio.CancelScope(shield=True):
-                    await _stop(process)
+                    await _stop(process, number)
 
     def _now_serves(self, number: int, process: Process) -> None:
         self._serving[number] = process
@@ -123,7 +123,7 @@ class Supervisor:
                         process.send_signal(signal.SIGHUP)
 
 
-async def _stop(process: Process) -> None:
+async def _stop(process: Process, number: int) -> None:
     if process.returncode is not None:
         return
     with suppress(ProcessLookupError):
@@ -131,7 +131,7 @@ async def _stop(process: Process) -> None:
     with anyio.move_on_after(STOPS_WITHIN) as waiting:
         await process.wait()
     if waiting.cancelled_caught:
-        log.error("a worker does not stop and is killed", worker=process.pid)
+        log.error("a worker does not stop and is killed", worker=number)
         with suppress(ProcessLookupError):
             process.kill()
         await process.wait()

@@ -68,7 +68,10 @@ def list_tenants(
 
 
 async def _create(settings: Settings, name: str) -> Tenant:
-    async with open_state(settings) as state, making(state, "tenants.create", {"name": name}):
+    async with (
+        open_state(settings, may_begin=True) as state,
+        making(state, "tenants.create", {"name": name}),
+    ):
         return await make_tenant(Tenants(state.database), name, now=datetime.now(UTC))
 
 

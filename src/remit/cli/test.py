@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from remit.admin.authority import Authority
-from remit.admin.changes import known_tools
+from remit.admin.changes import known_tools, published_tools
 from remit.admin.declaration import parse_document
 from remit.admin.policy_tests import (
     Case,
@@ -66,6 +66,11 @@ class Report:
         """The cases that did not end as expected."""
         return [result for result in self.results if not result.passed]
 
+    @property
+    def missing(self) -> Sequence[Result]:
+        """The cases about a tool that no server has."""
+        return [result for result in self.results if result.is_missing]
+
     def to_json(self) -> dict[str, object]:
         """Return the shape of `--json`."""
         return {
@@ -78,6 +83,10 @@ class Report:
             "failures": [_failure(result) for result in self.failures],
             "uncovered": [
                 {"rule": rule, "file": file, "line": line} for rule, file, line in self.uncovered
+            ],
+            "missing": [
+                {"tool": result.case.tool, "file": result.case.file, "line": result.case.line}
+                for result in self.missing
             ],
         }
 
@@ -98,7 +107,8 @@ def policy_test(
 ) -> None:
     """Run policy tests: files of cases {as, tool, args, expect: allow|deny, rule}.
 
-    Shows failures and the rules that no case reaches. Exit status 1 on a failure.
+    Shows failures, tools that no server has and the rules that no case reaches. Exit status 1 on a
+    failure.
     """
     settings = Settings.read(config, tenant=tenant)
     chosen = files or sorted((settings.config.parent / FOLDER).glob("*.y*ml"))
@@ -136,18 +146,19 @@ def _asked(remote: Remote, cases: Sequence[Case]) -> Report:
     )
 
 
-def _explained(remote: Remote, case: Case) -> Explanation:
+def _explained(remote: Remote, case: Case) -> tuple[Explanation, bool]:
     try:
-        return answer_of(remote.ask(authority.explain(case.subject, case.tool))).explanation
+        answer = answer_of(remote.ask(authority.explain(case.subject, case.tool)))
     except typer.Exit as refused:  # it has said why
         if refused.exit_code == EXIT_UNREACHABLE:
             raise
         raise BadCall(f"the gateway knows no {case.subject!r}, or no such tool") from None
+    return answer.explanation, not answer.available
 
 
 async def _tested(settings: Settings, files: Sequence[Path]) -> Report:
     cases = await _read(files)
-    async with open_installation(settings, author="") as installation:
+    async with open_installation(settings, author="", may_begin=True) as installation:
         await note_file(installation, installation.file)
 
         async def subject(text: str) -> Principal | None:
@@ -174,7 +185,9 @@ async def _authority(installation: Installation) -> Authority:
         revision=policy.revision,
         now=datetime.now(UTC),
     )
-    return Authority(snapshot, Names.build(seen | known_tools(declaration)), seen)
+    return Authority(
+        snapshot, Names.build(seen | known_tools(declaration)), seen | published_tools(declaration)
+    )
 
 
 async def _subject(installation: Installation, text: str) -> Principal | None:
@@ -188,6 +201,9 @@ async def _subject(installation: Installation, text: str) -> Principal | None:
 def _print(report: Report) -> None:
     for result in report.failures:
         say(str(result))
+    for result in report.missing:
+        case = result.case
+        say(f"{case.file}:{case.line}: no server has offered the tool {case.tool} so far")
     for rule, file, line in report.uncovered:
         where = f"{file}:{line}: " if line else ""
         say(f"{where}no case reaches {rule}")

@@ -75,7 +75,7 @@ async def _issue(
     ends = parse_expiry(expires, now)
     if ends <= now:
         raise BadCall(f"the token would already have expired at {ends.isoformat()}")
-    async with open_installation(settings, author="") as installation:
+    async with open_installation(settings, author="", may_begin=True) as installation:
         _warn_of_unknown(installation, claims)
         text = sign_token(
             _signing_key(settings.state / KEY_FILE),

@@ -55,6 +55,7 @@ def serve_worker(
 ) -> None:
     """Serve until the supervisor ends, or says so."""
     outlive_hangups()
+    structlog.contextvars.bind_contextvars(worker=number)  # which of them says what it logs
     os.set_inheritable(line, False)
     try:
         with socket.socket(fileno=line) as supervisor:

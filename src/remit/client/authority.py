@@ -81,6 +81,7 @@ class WhoCan(msgspec.Struct, frozen=True, kw_only=True):
         users: Those that a grant opens it to; see `hats`.
         service_keys: Those of `keys` that are service keys.
         hats: Pairs that can together and not alone.
+        available: Whether its server is known to offer the tool.
     """
 
     roles: tuple[str, ...]
@@ -91,6 +92,7 @@ class WhoCan(msgspec.Struct, frozen=True, kw_only=True):
     agent_types: tuple[str, ...]
     service_keys: tuple[str, ...]
     hats: tuple[str, ...]
+    available: bool
 
 
 class MatrixCaller(msgspec.Struct, frozen=True, kw_only=True):

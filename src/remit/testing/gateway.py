@@ -170,7 +170,7 @@ class Running:
 
     async def _make_key(self, role: str) -> str:
         settings = Settings(config=self.config, database_url=self.environ.get("REMIT_DATABASE_URL"))
-        async with open_installation(settings, author="") as installation:
+        async with open_installation(settings, author="", may_begin=True) as installation:
             made = await make_key(
                 installation.keys,
                 f"{role}-key",

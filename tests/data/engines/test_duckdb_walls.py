@@ -154,6 +154,15 @@ async def test_each_file_of_a_folder_is_a_table(files: Engine) -> None:
     assert [table.name for table in await files.schema()] == ["customers", "orders"]
 
 
+async def test_an_ending_in_capitals_is_the_same_ending(files: Engine, folder: Path) -> None:
+    (folder / "orders.parquet").rename(folder / "ORDERS.Parquet")
+    (folder / "orders.csv").write_text("id\n1\n")  # Parquet comes first
+    (folder / "Made.CSV").write_text("id\n1\n")
+
+    assert await rows_of(files, "SELECT count(*) FROM orders") == [[10]]
+    assert await rows_of(files, "SELECT id FROM made") == [[1]]
+
+
 @pytest.mark.parametrize(
     "statement",
     [

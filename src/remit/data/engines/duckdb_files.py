@@ -53,12 +53,13 @@ def open_file(path: Path, *, read_only: bool) -> DuckDBPyConnection:
 def data_files(folder: Path, allowed: Allowed) -> Sequence[Path]:
     """Return the files of a folder that may be read, by name.
 
-    A name that has both endings means Parquet. A link that leads elsewhere is none of them.
+    A name that has both endings means Parquet. A link that leads elsewhere is none of them. Endings
+    may be written in capitals, as other systems do.
     """
     home = folder.resolve()
     found: dict[str, Path] = {}
-    for path in sorted(folder.iterdir(), key=lambda each: (each.suffix, each.name)):
-        inside = path.suffix in READERS and path.resolve().is_relative_to(home) and path.is_file()
+    for path in sorted(folder.iterdir(), key=lambda each: (_ending(each), each.name)):
+        inside = _ending(path) in READERS and path.resolve().is_relative_to(home) and path.is_file()
         if inside and allowed("main", path.stem):
             found[path.stem.lower()] = path
     return [found[name] for name in sorted(found)]
@@ -79,7 +80,7 @@ def open_folder(files: Sequence[Path]) -> DuckDBPyConnection:
         connection.execute(lock)
     for path in files:
         name = quoted(path.stem)
-        source = f"{READERS[path.suffix]}({_literal(path)})"
+        source = f"{READERS[_ending(path)]}({_literal(path)})"
         try:
             connection.execute(f"CREATE VIEW {name} AS SELECT * FROM {source}")  # noqa: S608 - quoted
         except duckdb.Error as error:  # the others can be read
@@ -97,6 +98,10 @@ def read_tables(connection: DuckDBPyConnection) -> frozenset[tuple[str, str]]:
             "UNION SELECT lower(schema_name), lower(view_name) FROM duckdb_views()"
         ).fetchall()
     return frozenset((schema, name) for schema, name in rows)
+
+
+def _ending(path: Path) -> str:
+    return path.suffix.lower()
 
 
 def _literal(path: Path) -> str:

@@ -83,6 +83,7 @@ class WhoCanShape(BaseModel):
     agent_types: list[str]
     service_keys: list[str] = Field(description="Those of `keys` that are service keys.")
     hats: list[str] = Field(description="Pairs that can together and not alone.")
+    available: bool = Field(description="Whether its server is known to offer the tool.")
 
 
 @router.get("/explain", operation_id="explain")

@@ -4,17 +4,27 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Final, Literal
 
+import structlog
 from fastapi import APIRouter, Depends, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from remit.admin.agents import get_agent, registered
-from remit.admin.keys import LONGEST_OVERLAP, MadeKey, make_key, parse_expiry, rotate_key
+from remit.admin.keys import (
+    LONGEST_OVERLAP,
+    MadeKey,
+    is_administered,
+    make_key,
+    parse_expiry,
+    rotate_key,
+)
 from remit.doors.api.access import Administrator, ByAdministrator, Reason
 from remit.doors.api.paging import Cursor, Limit, Page, cursor_at, position
 from remit.doors.api.preconditions import tag_of
 from remit.errors import BadCall, NotFound
 from remit.model.keys import Key, KeyState
 from remit.model.principals import PrincipalKind, UserRole
+
+log = structlog.get_logger(__name__)
 
 router = APIRouter(tags=["keys"])
 
@@ -212,6 +222,9 @@ async def revoke(by: ByAdministrator, name: str, reason: Reason = "") -> KeyShap
     async with by.making(reason, name=name):
         key = await services.keys.revoke(by.tenant.key, name, now)
         services.forget()
+        if key.admin and not await is_administered(services.keys, by.tenant.key, now):
+            # not refused: it may have to end at once, and the command line makes another
+            log.warning("no administrator's key holds any more", tenant=by.tenant.key)
     return KeyShape.of(key, now)
 
 

@@ -35,10 +35,12 @@ async def who_can(visitor: Visitor) -> Response:
     """Show everybody who can call a tool."""
     tool = visitor.asked("tool")
     found: Sequence[Group] | None = None
+    available = True
     problem: ProblemDetails | None = None
     if tool:
         try:
-            found = groups_of(await visitor.ask(authority.who_can(tool)))
+            able = await visitor.ask(authority.who_can(tool))
+            found, available = groups_of(able), able.available
         except ProblemDetails as refused:
             problem = refused
     tools = await tools_known_to(visitor)
@@ -48,6 +50,7 @@ async def who_can(visitor: Visitor) -> Response:
         tab="who-can",
         tool=tool,
         found=found,
+        available=available,
         most_names=MOST_NAMES,
         problem=problem,
         command=command_of(visitor, "who-can", tool),
