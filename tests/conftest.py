@@ -36,9 +36,16 @@ def anyio_backend() -> str:
 
 @pytest.fixture(autouse=True)
 def loggers() -> Generator[None]:
-    """Undo what a command that ran in this process set up for its own."""
+    """Undo what a command that ran in this process set up for its own.
+
+    What a gateway of several tests set up stays: by the defaults its log would be among what
+    commands print.
+    """
+    was, before = structlog.is_configured(), structlog.get_config()
     yield
     structlog.reset_defaults()
+    if was:
+        structlog.configure(**before)
 
 
 @pytest.fixture(scope="session")

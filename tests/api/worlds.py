@@ -127,12 +127,8 @@ def open_api(folder: Path, document: Mapping[str, Any]) -> Generator[Api]:
     config = folder / "remit.yaml"
     config.write_text(json.dumps(document))
     settings = Settings(config=config, master_key="correct horse battery staple")
-    # As `remit serve` does: what it logs is no part of what commands in this process print.
-    structlog.configure(
-        wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
-    )
     with (
+        _logging_elsewhere(),
         start_blocking_portal() as portal,
         portal.wrap_async_context_manager(_serving(settings)) as (base, credentials, put),
     ):
@@ -141,6 +137,19 @@ def open_api(folder: Path, document: Mapping[str, Any]) -> Generator[Api]:
             return portal.call(put, text)
 
         yield Api(folder=folder, base=base, credentials=credentials, ask=ask)
+
+
+@contextmanager
+def _logging_elsewhere() -> Generator[None]:
+    """Log as `remit serve` does: not among what commands in this process print."""
+    structlog.configure(
+        wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+    )
+    try:
+        yield
+    finally:
+        structlog.reset_defaults()
 
 
 @asynccontextmanager

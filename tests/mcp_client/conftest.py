@@ -1,4 +1,4 @@
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -44,11 +44,7 @@ def entry(ran: Path) -> MakeEntry:
 
 
 @pytest.fixture(autouse=True)
-def untouched_log() -> Generator[None]:
+@pytest.mark.usefixtures("loggers")
+def untouched_log() -> None:
     """Let the library find a program that has not set up structlog, whatever other tests did."""
-    was, before = structlog.is_configured(), structlog.get_config()
     structlog.reset_defaults()
-    yield
-    structlog.reset_defaults()
-    if was:
-        structlog.configure(**before)
