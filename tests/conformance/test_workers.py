@@ -1,6 +1,5 @@
 """An answer, or a cancellation, counts whichever worker of the port it comes to (R17)."""
 
-import time
 from collections.abc import Generator
 from typing import Any
 
@@ -12,7 +11,7 @@ from tests.conformance.conftest import document
 
 from remit.client.transport import TRUSTS_NOBODY
 from remit.testing.conformance.behind import open_fixture
-from remit.testing.gateway import START, Running, start_gateway
+from remit.testing.gateway import Running, start_gateway
 
 CALLS = 10
 """With two workers, that all of these and their answers meet by chance is one in a thousand."""
@@ -29,11 +28,7 @@ def workers(tmp_path_factory: pytest.TempPathFactory) -> Generator[Running]:
         config.write_text(document({"web": {"url": url, "transport": "http"}}))
         running = start_gateway(folder, config, None, "--workers", "2")
         try:
-            until = time.monotonic() + START
-            while "by 2 workers" not in running.log.read_text():
-                assert time.monotonic() < until
-                running.servers()
-            yield running
+            yield running.settle()
         finally:
             running.stop()
     assert "Traceback" not in running.log.read_text(), running.log.read_text()
@@ -48,12 +43,7 @@ async def fresh(hand: Hand, message: dict[str, Any]) -> None:
 
 async def begun(workers: Running, http: httpx2.AsyncClient) -> Hand:
     hand = Hand(http=http, url=f"{workers.url}/web", key=workers.key("caller"))
-    with anyio.fail_after(30):
-        while True:  # each worker has its own connection to the server, which comes up in time
-            session = await hand.begin(FORMS)
-            reply = await session.post("tools/list", {}, 1)
-            if reply.json()["result"]["tools"]:
-                return session
+    return await hand.begin(FORMS)
 
 
 @pytest.mark.parametrize("ending", ["answered", "cancelled"])

@@ -3,7 +3,7 @@
 import anyio
 import pytest
 from anyio.abc import ByteStream
-from tests.doors.raw import PING, answer, post
+from tests.doors.raw import PING, answer, in_pieces, post
 from tests.doors.worlds import World
 
 from remit.doors import head as heads_module
@@ -34,15 +34,15 @@ async def test_another_length_of_the_body_is_another_head(
     assert parsed == [post(1), post(10)]
 
 
-async def test_known_heads_are_found_wherever_the_bytes_are_cut(line: ByteStream) -> None:
+async def test_known_heads_are_found_wherever_the_bytes_are_cut(
+    line: ByteStream, parsed: list[bytes]
+) -> None:
     await line.send(post(1))
     await answer(line, 1)
     both = post(2) + post(3)
 
     for cut in range(1, len(both), 31):
-        await line.send(both[:cut])
-        await anyio.wait_all_tasks_blocked()
-        await line.send(both[cut:] + post(4))
+        await in_pieces(line, parsed, both[:cut], both[cut:] + post(4))
         received = await answer(line, 4)
 
         places = [received.index(b'"id":%d,' % number) for number in (2, 3, 4)]

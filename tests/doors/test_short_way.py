@@ -5,7 +5,7 @@ import socket
 import anyio
 import pytest
 from anyio.abc import ByteStream
-from tests.doors.raw import answer, closed, post
+from tests.doors.raw import answer, closed, in_pieces, post
 from tests.doors.worlds import World, serving
 
 from remit.doors.asgi import Exchange
@@ -43,12 +43,10 @@ async def test_whole_requests_on_a_kept_connection_take_the_short_way(
 
 
 async def test_a_request_that_comes_in_pieces_takes_the_long_way(
-    line: ByteStream, ways: list[str]
+    line: ByteStream, ways: list[str], parsed: list[bytes]
 ) -> None:
     whole = post(7)
-    for piece in (whole[:20], whole[20:-30], whole[-30:-5], whole[-5:]):
-        await line.send(piece)
-        await anyio.wait_all_tasks_blocked()
+    await in_pieces(line, parsed, whole[:20], whole[20:-30], whole[-30:-5], whole[-5:])
 
     await answer(line, 7)
     await line.send(post(8))

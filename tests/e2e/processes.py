@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-_PARENT, _STARTED = 1, 19
+_PARENT, _THREADS, _STARTED = 1, 17, 19
 """Positions in `/proc/PID/stat` after the name in brackets."""
 
 
@@ -16,9 +16,15 @@ class Process:
 
     @property
     def is_alive(self) -> bool:
-        """Whether it still runs; one that only waits to be reaped does not."""
+        """Whether it still runs; one that only waits to be reaped does not.
+
+        One that was killed has its ports and files until the last of its threads has ended, while
+        the first already waits for that.
+        """
         found = _stat(self.pid)
-        return found is not None and int(found[_STARTED]) == self.started and found[0] != "Z"
+        if found is None or int(found[_STARTED]) != self.started:
+            return False
+        return found[0] != "Z" or int(found[_THREADS]) > 1
 
 
 def process_of(pid: int) -> Process:

@@ -260,6 +260,25 @@ async def test_t21_subscriptions_outlive_the_server_s_process(
     assert heard[0]["params"]["uri"] == PAGE
 
 
+async def test_t21_what_was_updated_before_there_was_a_stream_is_told_when_it_begins(
+    tmp_path: Path, http: ClientSession
+) -> None:
+    async with open_wikis(tmp_path, era="legacy", tools=TOOLS) as wikis:
+        wikis.world.door.changes.keep_alive = 3600.0  # no sign of life brings it along
+        wire = Wire(http, wikis.url, "wiki")
+        headers: dict[str, str | None] = {"Mcp-Session-Id": await wire.begin()}
+        await wire.send(message("resources/subscribe", {"uri": PAGE}), headers=headers)
+        async with listening(http, wikis, "both", {"resourceSubscriptions": [PAGE]}) as (other, _):
+            await wire.call("wiki__edit")
+            await other.hear()
+        shown = {k: v for k, v in headers.items() if v}
+        shown |= {"Authorization": "Bearer wiki", "Accept": "text/event-stream"}
+        async with http.get(f"{wikis.url}/mcp", headers=shown) as response:
+            heard = await Stream(response).hear()
+
+    assert heard["params"] == {"uri": PAGE}
+
+
 @pytest.mark.parametrize("era", ["modern", "legacy"])
 async def test_t21_updates_come_over_standard_output_too(tmp_path: Path, era: str) -> None:
     async with (

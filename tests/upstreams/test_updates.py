@@ -1,5 +1,6 @@
 """What comes of asking a server to tell of updates, where several connections are asked."""
 
+import math
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from typing import Final
@@ -119,6 +120,32 @@ async def test_a_connection_that_closes_is_not_waited_for() -> None:
         closing[0].set()
         with pytest.raises(UpstreamProtocolError, match="Method not found"):
             await subscription.established()
+
+
+@pytest.mark.parametrize("patience", [math.inf, 0.0], ids=["answers", "never answers"])
+async def test_a_connection_is_used_once_its_server_has_taken_what_is_followed(
+    monkeypatch: pytest.MonkeyPatch, patience: float
+) -> None:
+    """What comes first on it may be the call that updates the resource."""
+    monkeypatch.setattr("remit.upstreams.updates.BEFORE_USE", patience)
+    server, used = Server(), anyio.Event()
+
+    async def use() -> None:
+        async with updates.accompanied((), server, Signals()):
+            used.set()
+
+    async with anyio.create_task_group() as tasks:
+        updates = Updates("wiki", _hold, tasks)
+        updates.follow((), PAGE, lambda _: None)
+        tasks.start_soon(use)
+        with anyio.fail_after(20):
+            if patience:
+                await server.asked.wait()
+                await anyio.wait_all_tasks_blocked()
+                assert not used.is_set()
+                server.answer({})
+            await used.wait()
+        tasks.cancel_scope.cancel()
 
 
 async def _hold(_: tuple[str, ...]) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -36,6 +37,12 @@ STOP = 20.0
 """Seconds a gateway has to end when it is asked to."""
 
 Ended = subprocess.CompletedProcess[str]
+
+_SERVES = re.compile(rb"remit serves \S+(?: by (\d+) workers)?\n")
+"""What a gateway says once callers reach it, and each of its workers."""
+
+_BUILD = re.compile(r'(?m)^remit_build_info\{.*worker="(\d+)"')
+_STARTING = re.compile(r'(?m)^remit_server_state\{.*state="starting".*\} 1$')
 
 _forks = Forks()
 
@@ -94,6 +101,7 @@ class Running:
 
     Attributes:
         log: What it wrote on standard output and standard error.
+        workers: How many processes serve.
         keys: Role to the text of a key.
     """
 
@@ -103,6 +111,7 @@ class Running:
     process: subprocess.Popen[bytes]
     log: Path
     environ: Mapping[str, str]
+    workers: int = 1
     keys: dict[str, str] = field(default_factory=dict[str, str])
 
     @property
@@ -142,20 +151,28 @@ class Running:
         return json.loads(self.remit("audit", "search", "--limit", "1000", "--json", *arguments))
 
     def servers(self) -> dict[str, dict[str, Any]]:
-        """Return what `/readyz` tells an administrator, by server."""
-        headers = {"Authorization": f"Bearer {self.admin_key}"}
-        reply = httpx2.get(f"{self.base}/readyz", headers=headers, verify=TRUSTS_NOBODY)
-        return {status["name"]: status for status in reply.json()["servers"]}
+        """Return what `/readyz` tells an administrator, by server; one worker of several."""
+        return {status["name"]: status for status in self._look("/readyz").json()["servers"]}
 
     def settle(self) -> "Running":
-        """Wait until the first attempt at every server has ended, one way or another."""
+        """Wait until the first attempt of each worker at every server has ended, well or not."""
         deadline = time.monotonic() + START
-        while any(status["state"] == "starting" for status in self.servers().values()):
+        while not self._is_settled():
             if time.monotonic() > deadline:
                 raise AssertionError(f"servers are still starting: {self.servers()}")
             with suppress(subprocess.TimeoutExpired):
                 self.process.wait(0.05)
         return self
+
+    def _is_settled(self) -> bool:
+        if self.workers == 1:
+            return all(status["state"] != "starting" for status in self.servers().values())
+        told = self._look("/metrics").text  # of all workers, whichever is asked
+        return len(set(_BUILD.findall(told))) == self.workers and not _STARTING.search(told)
+
+    def _look(self, path: str) -> httpx2.Response:
+        headers = {"Authorization": f"Bearer {self.admin_key}"}
+        return httpx2.get(f"{self.base}{path}", headers=headers, verify=TRUSTS_NOBODY)
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
         """Stop the gateway and return its exit status."""
@@ -195,7 +212,7 @@ def start_gateway(
     *options: str,
     port: int = 0,
 ) -> Running:
-    """Start a gateway in *folder* and return when it answers.
+    """Start a gateway in *folder* and return when it answers, and each of its workers.
 
     Args:
         folder: Where it runs and logs.
@@ -207,6 +224,7 @@ def start_gateway(
     port = port or free_port()
     log = folder / "gateway.log"
     with log.open("ab") as sink:
+        before = sink.tell()
         process = subprocess.Popen(
             [
                 *(sys.executable, "-m", "remit", "serve"),
@@ -221,11 +239,14 @@ def start_gateway(
         folder=folder, config=config, port=port, process=process, log=log, environ=environ or {}
     )
     deadline = time.monotonic() + START
-    while not _answers(running):
+    while not ((said := _SERVES.search(log.read_bytes(), before)) and _answers(running)):
         if time.monotonic() > deadline:
             running.stop(signal.SIGKILL)
         if process.poll() is not None:
             raise AssertionError(f"the gateway ended:\n{log.read_text()}")
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(0.05)
+    running.workers = int(said[1] or 1)
     return running
 
 
@@ -233,8 +254,6 @@ def _answers(running: Running) -> bool:
     try:
         return httpx2.get(f"{running.base}/healthz", verify=TRUSTS_NOBODY).is_success
     except httpx2.TransportError:
-        with suppress(subprocess.TimeoutExpired):
-            running.process.wait(0.05)
         return False
 
 

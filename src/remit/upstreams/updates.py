@@ -1,8 +1,9 @@
 """Who is told of updates to the resources of one server: upstream subscriptions, shared.
 
 Whoever follows something follows it on every connection that is open for its owner, since each may
-be a process of its own; a connection that is opened later is asked, too. The server is asked once
-for all that is followed, again after every change, and for nothing when nobody follows anything.
+be a process of its own; a connection that is opened later is asked, too, before it is used: what
+comes first on it may be the call that updates something. The server is asked once for all that is
+followed, again after every change, and for nothing when nobody follows anything.
 """
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
@@ -26,6 +27,9 @@ PAUSE: Final = 2.0
 
 ASKING: Final = 10.0
 """Seconds that a server has to take a subscription."""
+
+BEFORE_USE: Final = 2.0
+"""Seconds that it has for those with which a connection begins; then calls wait no longer."""
 
 Owner = tuple[str, ...]
 """Tenant and subject of a caller with connections of its own; empty where callers share them."""
@@ -115,13 +119,19 @@ class Updates:
     async def accompanied(
         self, owner: Owner, session: Session, signals: Signals
     ) -> AsyncGenerator[None]:
-        """Follow on a connection what its owner follows, while entered."""
+        """Follow on a connection what its owner follows, while entered.
+
+        It is entered once the server has been asked, or has had the time for it.
+        """
         circle = self._circle(owner)
         companion = _Companion(session, signals, circle.followers, circle.settle)
         circle.companions.add(companion)
         signals.follower = companion
         self._tasks.start_soon(self._run, companion)
         try:
+            if circle.followers:
+                with anyio.move_on_after(BEFORE_USE):
+                    await companion.begun.wait()
             yield
         finally:
             signals.follower = None
@@ -176,6 +186,8 @@ class Updates:
         except Exception:
             # The supervisor of an upstream connection: its fault must not end the others'.
             log.exception("updates cannot be followed", server=self._server)
+        finally:
+            companion.begun.set()
 
 
 class _Circle:
@@ -224,6 +236,9 @@ class _Circle:
 class _Companion:
     """Keeps one connection asked for what its owner follows, and hears its updates.
 
+    Attributes:
+        begun: Set once the server has answered for what was followed first, or nobody asks it.
+
     Args:
         session: The connection.
         signals: Where its updates, and its end, are told.
@@ -239,6 +254,7 @@ class _Companion:
         on_answer: Callable[[], None],
     ) -> None:
         self.scope = anyio.CancelScope()
+        self.begun = anyio.Event()
         self.stirred = anyio.Event()
         self._session = session
         self._signals = signals
@@ -259,6 +275,7 @@ class _Companion:
                 if wanted != self._asked:
                     self._refused = await _ask(self._session, wanted)
                     self._asked = wanted
+                    self.begun.set()
                 else:
                     self._on_answer()
                     await self.stirred.wait()

@@ -321,12 +321,12 @@ class Upstream:
             try:
                 async with self._opener.open(signals, read) as connection:
                     await slot.aclose()
-                    self._ready(connection, signals, offer)
-                    try:
-                        async with self._ways.updates.accompanied((), connection.session, signals):
+                    async with self._ways.updates.accompanied((), connection.session, signals):
+                        self._ready(connection, signals, offer)
+                        try:
                             await self._watch(connection, signals)
-                    finally:
-                        self._connection = self._signals = None  # closing takes a while
+                        finally:
+                            self._connection = self._signals = None  # closing takes a while
             finally:
                 self._opener.take_note_of(signals)
         raise UpstreamUnavailable(signals.ended or "was lost")

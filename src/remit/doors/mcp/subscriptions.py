@@ -103,8 +103,13 @@ class Inbox:
         return 0.0 if self._wake is not None else anyio.current_time() - self._idle_since
 
     def attach(self, wake: Callable[[], None]) -> None:
-        """Let *wake* be called at every update, instead of whoever was told before."""
+        """Let *wake* be called at every update, instead of whoever was told before.
+
+        At once as well, if there were any while nobody was told.
+        """
         self._wake = wake
+        if self._updated:
+            wake()
 
     def detach(self, wake: Callable[[], None]) -> None:
         """Call *wake* no more, unless a newer stream has taken its place already."""
