@@ -16,7 +16,7 @@ from tests.e2e.conftest import Serve
 
 from remit.client.transport import TRUSTS_NOBODY
 from remit.storage.audit import open_audit
-from remit.storage.database import PATIENCE, default_url, open_database
+from remit.storage.database import default_url, open_database
 from remit.testing.fakes import sample_event
 from remit.testing.gateway import Caller, Running, fixture_entry
 from remit.testing.upstream import executed
@@ -26,11 +26,14 @@ DENIED = 20
 SIZE = 1_000_000
 KEPT = 1000
 CAP = 16 * 1024
-AT_ONCE = 20
-"""Of these calls, so that each has its answer in time on a machine that others use."""
+LONGEST_WAIT = 1.0
+"""Seconds that a call may wait for the record, beyond what it takes here without."""
+
+ALONE = 3
+"""Calls that show what one takes here before the database is locked."""
 
 CALM = 24
-"""Calls whose answers show how long one takes here before anything is pruned."""
+"""Calls whose answers show the same before anything is pruned."""
 
 LOCKED = 3.0
 """Seconds for which the writer holds the database, or longer, until every call is answered."""
@@ -42,7 +45,9 @@ def _document(folder: Path) -> dict[str, Any]:
     tools = [{"name": "big", "x-fixture": {"size": SIZE}}, "hidden"]
     return {
         "version": "1.0",
-        "mcp_servers": {"files": fixture_entry(tools, folder / "ran", session="shared")},
+        "mcp_servers": {
+            "files": fixture_entry(tools, folder / "ran", session="shared") | {"timeout": 120}
+        },
         "roles": {"worker": {"allow": ["files/big"]}},
         "audit": {"retention_rows": KEPT},
     }
@@ -120,25 +125,24 @@ async def _denied(caller: Caller) -> None:
 async def _called_while_the_database_is_locked(
     running: Running, caller: Caller, reader: Reader
 ) -> None:
-    few = anyio.CapacityLimiter(AT_ONCE)
-
-    async def call(number: int) -> None:
-        async with few:
-            await _call(caller, number)
-
+    usual = 0.0
+    for number in range(ALONE):
+        began = anyio.current_time()
+        await _call(caller, number)
+        usual = max(usual, anyio.current_time() - began)
     with anyio.fail_after(200):
         async with anyio.create_task_group() as watching:
             watching.start_soon(reader.poll)
             await reader.looked.wait()
             with _writing_locked(running.folder / ".remit"):
-                # alone, so that nothing else is waited for; a wait for the database takes longer
-                with anyio.fail_after(PATIENCE):
-                    await _call(caller, 0)
+                # alone, so that nothing else is waited for
+                with anyio.fail_after(usual + LONGEST_WAIT):
+                    await _call(caller, ALONE)
                     await _denied(caller)
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(anyio.sleep, LOCKED)
-                    for number in range(1, CALLS):
-                        tasks.start_soon(call, number)
+                    for number in range(ALONE + 1, CALLS):
+                        tasks.start_soon(_call, caller, number)
                     for _ in range(1, DENIED):
                         tasks.start_soon(_denied, caller)
             reader.looked = anyio.Event()
@@ -218,7 +222,7 @@ class Traffic:
 @pytest.fixture
 async def http() -> AsyncGenerator[httpx2.AsyncClient]:
     limits = httpx2.Limits(max_connections=None)
-    async with httpx2.AsyncClient(limits=limits, timeout=60, verify=TRUSTS_NOBODY) as client:
+    async with httpx2.AsyncClient(limits=limits, timeout=150, verify=TRUSTS_NOBODY) as client:
         yield client
 
 
@@ -244,7 +248,8 @@ async def test_t25_the_record_under_load(
     assert running.process.wait() == -signal.SIGKILL
     assert "retention_rows: 1000" in said
     assert traffic.answered
-    assert traffic.longest < traffic.usual + PATIENCE
+    # twice, since whatever prunes takes a core of its own
+    assert traffic.longest < 2 * traffic.usual + LONGEST_WAIT
 
     again = serve().settle()
     rows = await Reader(http, again).pages(tool="big", limit="1000")

@@ -195,7 +195,6 @@ async def test_a_hangup_reloads_every_worker(running: Running) -> None:
 
 
 async def test_what_a_worker_logs_says_which_it_is(running: Running) -> None:
-    await _all_serve(running)
     running.config.write_text("roles: [")
     running.process.send_signal(signal.SIGHUP)
 

@@ -44,7 +44,6 @@ def entry(ran: Path) -> MakeEntry:
 
 
 @pytest.fixture(autouse=True)
-@pytest.mark.usefixtures("loggers")
 def untouched_log() -> None:
     """Let the library find a program that has not set up structlog, whatever other tests did."""
     structlog.reset_defaults()

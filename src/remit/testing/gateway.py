@@ -36,6 +36,9 @@ START = 120.0
 STOP = 20.0
 """Seconds a gateway has to end when it is asked to."""
 
+LONGEST_CALL = 120.0
+"""Seconds an answer may take; generous likewise."""
+
 Ended = subprocess.CompletedProcess[str]
 
 _SERVES = re.compile(rb"remit serves \S+(?: by (\d+) workers)?\n")
@@ -330,7 +333,9 @@ class Caller:
         self, method: str, params: Mapping[str, Any], number: int, headers: Mapping[str, str]
     ) -> httpx2.Response:
         body = {"jsonrpc": "2.0", "id": number, "method": method, "params": dict(params)}
-        return await self.http.post(self.url, json=body, headers=self._headers(headers), timeout=30)
+        return await self.http.post(
+            self.url, json=body, headers=self._headers(headers), timeout=LONGEST_CALL
+        )
 
     def _headers(self, more: Mapping[str, str]) -> dict[str, str]:
         accept = "application/json, text/event-stream"
