@@ -137,6 +137,7 @@ async def test_many_batches_of_a_later_run_leave_the_marker_of_the_one_before(
         ("UPDATE audit_cuts SET signed = 'x.y' WHERE number = 1", ("marker", 10)),
         ("UPDATE audit_events SET link = 20 WHERE link = 21", ("added", 20)),
         ("UPDATE audit_events SET tool = 'x' WHERE link = 21", ("changed", 21)),
+        ("UPDATE audit_chain SET hash = 'x'", ("changed", 40)),
         ("UPDATE audit_events SET hash = NULL WHERE link = 21", ("added", 21)),
         ("UPDATE audit_events SET link = NULL WHERE link = 21", ("added", 21)),
     ],
