@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.console.worlds import Browser, World, csrf_in, next_in, problem_in
 
+from remit.doors.console.forms import token_of
 from remit.doors.console.guesses import MOST_ADDRESSES, Guesses
 from remit.doors.console.sign_in_page import AWAY, safe_next
 from remit.doors.console.signing_in import STALE_FORM, WRONG_KEY
@@ -90,10 +91,13 @@ async def test_a_form_of_another_browser_signs_nobody_in(world: World, browser: 
     assert (await browser.sign_in_with(refused.text, key.reveal())).status_code == 303
 
 
-async def test_a_form_without_its_cookie_signs_nobody_in(world: World, browser: Browser) -> None:
+@pytest.mark.parametrize("csrf", ["", token_of("")], ids=["no proof", "the proof of no secret"])
+async def test_a_form_without_its_cookie_signs_nobody_in(
+    world: World, browser: Browser, csrf: str
+) -> None:
     key = await world.make_key()
 
-    refused = await browser.send({"csrf": "", "key": key.reveal()})
+    refused = await browser.send({"csrf": csrf, "key": key.reveal()})
 
     assert refused.status_code == 400
     assert await browser.me() is None

@@ -67,6 +67,15 @@ async def test_a_preflight_of_anything_else_gets_what_it_always_got(
     assert "access-control-allow-methods" not in reply.headers
 
 
+async def test_only_options_is_a_preflight(files_world: World, wire: Wire) -> None:
+    listed(files_world)
+
+    reply = await wire.send(initialize(), headers=ASKED)
+
+    assert reply.status == 200
+    assert "serverInfo" in reply.result
+
+
 async def test_a_listed_page_may_read_answers_and_refusals(files_world: World, wire: Wire) -> None:
     listed(files_world)
 

@@ -12,6 +12,7 @@ from remit.model.principals import Principal
     [
         {"Authorization": "Bearer reader-key"},
         {"Authorization": "bearer reader-key"},
+        {"Authorization": "api-key:reader-key"},
         {"X-API-Key": "reader-key"},
         {"Authorization": "Bearer reader-key", "X-API-Key": "reader-key"},
     ],
@@ -28,10 +29,11 @@ async def test_missing_and_wrong_credentials_hear_the_same_but_for_the_challenge
     missing = await wire.send(initialize(), headers={"Authorization": None})
     wrong = await wire.send(initialize(), headers={"Authorization": "Bearer rmt_x_y"})
     basic = await wire.send(initialize(), headers={"Authorization": "Basic cmVhZGVy"})
+    empty = await wire.send(initialize(), headers={"Authorization": None, "X-API-Key": ""})
 
-    assert missing.status == wrong.status == basic.status == 401
-    assert missing.body == wrong.body == basic.body
-    assert missing.headers["www-authenticate"] == "Bearer"
+    assert missing.status == wrong.status == basic.status == empty.status == 401
+    assert missing.body == wrong.body == basic.body == empty.body
+    assert missing.headers["www-authenticate"] == empty.headers["www-authenticate"] == "Bearer"
     assert wrong.headers["www-authenticate"] == 'Bearer error="invalid_token"'
     assert "remit keys create" in missing.error["message"]
 
@@ -43,10 +45,17 @@ async def test_two_credentials_that_differ_are_refused(wire: Wire) -> None:
     assert "different" in reply.error["message"]
 
 
+@pytest.mark.parametrize(
+    ("name", "first", "second"),
+    [
+        ("Authorization", "Bearer editor-key", "Bearer reader-key"),
+        ("X-API-Key", "editor-key", "reader-key"),
+    ],
+)
 async def test_a_credential_header_that_comes_twice_is_refused(
-    http: aiohttp.ClientSession, wire: Wire
+    http: aiohttp.ClientSession, wire: Wire, name: str, first: str, second: str
 ) -> None:
-    headers = [("Authorization", "Bearer reader-key"), ("Authorization", "Bearer editor-key")]
+    headers = [(name, first), (name, second)]
 
     async with http.post(f"{wire.url}/mcp", json=initialize(), headers=headers) as response:
         assert response.status == 400

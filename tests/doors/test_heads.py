@@ -87,6 +87,7 @@ async def test_a_head_that_comes_in_pieces_is_fine_and_so_is_the_next_one(wire: 
         (b"Authorization: Bearer editor-key",),
         (b"X-API-Key: a", b"X-API-Key: a"),
         (b"Host: evil.example.test",),
+        (b"Host: localhost",),
         (b"Origin: http://localhost", b"Origin: http://localhost"),
         (b"Mcp-Session-Id: a", b"Mcp-Session-Id: a"),
         (b"Bad Name: x",),

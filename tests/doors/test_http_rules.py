@@ -312,6 +312,7 @@ async def test_what_is_no_endpoint_is_not_found(wire: Wire, path: str) -> None:
     [
         ({}, 200),
         ({"Host": "localhost:9"}, 200),
+        ({"Host": "LocalHost:9"}, 200),
         ({"Host": "[::1]:9"}, 200),
         ({"Host": "127.8.0.1"}, 200),
         ({"Host": ""}, 421),
@@ -325,6 +326,7 @@ async def test_what_is_no_endpoint_is_not_found(wire: Wire, path: str) -> None:
         ({"Origin": "http://localhost:80@evil.example.test"}, 403),
         ({"Origin": "https://app.example.test.evil.example.test"}, 403),
         ({"Origin": "null"}, 403),
+        ({"Origin": "chrome-extension://localhost"}, 403),
         ({"Host": "gateway.example.test", "Origin": "https://gateway.example.test"}, 200),
     ],
 )
@@ -337,6 +339,23 @@ async def test_pages_that_reach_for_a_gateway_on_loopback_are_turned_away(
     )
     async with serving(files_world) as url:
         reply = await Wire(http, url).send(initialize(), headers=headers)
+
+    assert reply.status == status
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Host": ""}, 421),
+        ({"Host": "localhost:80@evil.example.test"}, 421),
+        ({"Host": "evil.example.test"}, 421),
+        ({"Origin": ":"}, 403),
+    ],
+)
+async def test_a_gateway_without_a_public_url_is_known_by_names_of_loopback_alone(
+    wire: Wire, headers: dict[str, str], status: int
+) -> None:
+    reply = await wire.send(initialize(), headers=headers)
 
     assert reply.status == status
 

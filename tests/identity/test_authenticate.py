@@ -9,6 +9,7 @@ import pytest
 from remit.errors import StorageUnavailable, Unauthenticated
 from remit.identity.api_keys import KeyText, hash_secret, make_key_text
 from remit.identity.authenticate import MOST_VERIFIED, Authenticator, principal_of
+from remit.identity.credentials import CredentialRefused
 from remit.model.keys import Key
 from remit.model.principals import Principal, PrincipalKind
 from remit.testing.fakes import InMemoryKeys
@@ -95,6 +96,32 @@ def test_the_key_of_an_auditor_is_an_auditors_and_no_administrators() -> None:
     assert not principal_of(key()).auditor
 
 
+@pytest.mark.parametrize(("expires", "revoked"), [(1, 2), (2, 1), (1, None), (None, 1)])
+def test_a_principal_ends_with_its_key(expires: int | None, revoked: int | None) -> None:
+    moments = {None: None, 1: NOON, 2: NOON + timedelta(hours=1)}
+    held = replace(key(), expires=moments[expires], revoked=moments[revoked])
+
+    assert principal_of(held).expires == NOON
+
+
+async def test_the_bearer_of_a_key_is_asked_for_again_and_its_use_noted() -> None:
+    uses: list[str] = []
+    over = replace(key(), id="over", expires=NOON)
+    authenticate = Authenticator(InMemoryKeys(key(), over), note_use=uses.append, now=Clock())
+    for identifier, secret_hash in (
+        (TEXT.id, hash_secret("another")),
+        ("nosuchid", hash_secret(TEXT.secret)),
+        (over.id, over.secret_hash),
+    ):
+        with pytest.raises(CredentialRefused):
+            await authenticate.bearer_of(identifier, secret_hash)
+    assert uses == []
+
+    bearer = await authenticate.bearer_of(TEXT.id, hash_secret(TEXT.secret))
+
+    assert (bearer.subject, uses) == ("key:ci", [TEXT.id])
+
+
 def test_a_principal_has_the_tenant_of_its_key() -> None:
     assert principal_of(replace(key(), tenant="acme")).tenant == "acme"
 
@@ -123,6 +150,7 @@ async def test_every_credential_that_does_not_hold_is_refused_in_the_same_words(
     credentials = [
         KeyText(TEXT.id, "wrong").reveal(),
         KeyText("nosuchid", TEXT.secret).reveal(),
+        KeyText("nosuchid", "nobody").reveal(),
         expired.reveal(),
         revoked.reveal(),
         TEXT.secret,
@@ -189,6 +217,24 @@ async def test_a_revoked_key_is_refused_once_what_was_remembered_is_forgotten() 
     authenticate.forget()
 
     assert "revoked" in await refusal(authenticate, TEXT.reveal())
+
+
+async def test_whoever_waits_for_a_change_hears_of_it_at_once_or_afterwards() -> None:
+    authenticate = Authenticator(InMemoryKeys())
+    heard: list[int] = []
+
+    async def wait(seen: int) -> None:
+        heard.append(await authenticate.wait(seen))
+
+    with anyio.fail_after(20):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(wait, 0)
+            await anyio.wait_all_tasks_blocked()
+            assert heard == []
+            authenticate.forget()
+        assert heard == [1]
+        authenticate.forget()
+        assert await authenticate.wait(1) == 2
 
 
 async def test_a_key_read_before_it_was_revoked_is_not_remembered_after_it() -> None:

@@ -122,8 +122,36 @@ async def test_what_is_noted_is_bounded_and_more_costs_nothing(
     for name in "de":
         uses.note(name)
     await uses.write()
+    for name in "ad":  # what was noted of a is forgotten, of d is not
+        uses.note(name)
+    await uses.write()
 
-    assert store.written == [dict.fromkeys("abc", NOON), dict.fromkeys("de", NOON)]
+    assert store.written == [dict.fromkeys(names, NOON) for names in ("abc", "de", "a")]
+
+
+async def test_a_later_use_is_noted_however_many_are_to_be_written(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(key_uses, "MOST_NOTED", 2)
+    store, clock = Store(), Clock()
+    uses = KeyUses(store, now=clock)
+    uses.note("a")
+    uses.note("b")
+    clock.pass_by(60)
+    uses.note("a")
+    await uses.write()
+
+    assert store.written == [{"a": NOON + timedelta(minutes=1), "b": NOON}]
+
+
+async def test_each_key_is_written_once_a_minute() -> None:
+    store = Store()
+    uses = KeyUses(store, now=Clock())
+    for name in "abab":
+        uses.note(name)
+        await uses.write()
+
+    assert store.written == [{"a": NOON}, {"b": NOON}]
 
 
 async def test_what_is_noted_is_written_now_and_then_and_at_the_end(

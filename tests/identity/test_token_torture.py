@@ -117,6 +117,8 @@ REFUSED: dict[str, Make] = {
     "sub is empty": lambda s: s.token({"sub": ""}),
     "sub is a number": lambda s: s.token({"sub": 7}),
     "sub is not printable": lambda s: s.token({"sub": "ann\nroot"}),
+    "sub begins with a blank": lambda s: s.token({"sub": " ann"}),
+    "sub ends with a blank": lambda s: s.token({"sub": "ann "}),
     "sub is endless": lambda s: s.token({"sub": "a" * 257}),
     "tenant is a list": lambda s: s.token({"tenant": ["default"]}),
     "mcpServerDenyIds is a text": lambda s: s.token({"mcpServerDenyIds": "files"}),
@@ -325,12 +327,13 @@ async def test_without_a_default_a_token_without_user_roles_has_none(setting: Se
     assert (await setting.authenticator()(setting.token())).user_roles == ()
 
 
-async def test_claims_are_where_the_issuer_says(setting: Setting) -> None:
+@pytest.mark.parametrize("groups", ["no.such.path", "sub.ann", "aud.0"])
+async def test_claims_are_where_the_issuer_says(groups: str, setting: Setting) -> None:
     setting.declare(
         claims={
             "roles": "realm_access.roles",
             "user_roles": "https://idp.example.test/role",
-            "groups": "no.such.path",
+            "groups": groups,
             "tenant": "org.id",
         }
     )

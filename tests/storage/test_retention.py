@@ -1,5 +1,6 @@
 """A signed marker stands for what retention removed, and the rest of the chain still holds."""
 
+import hashlib
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
@@ -13,6 +14,7 @@ from sqlalchemy import text
 from remit.errors import Conflict, StartupError
 from remit.identity.record_keys import RecordKeys, make_record_key
 from remit.model.retention import Retention
+from remit.storage import retention
 from remit.storage.audit import open_audit
 from remit.storage.chain import FIELDS, ChainReport
 from remit.storage.cuts import NoKeys
@@ -86,6 +88,8 @@ async def test_the_rest_holds_and_the_markers_are_reported(
     cuts = [marker.cut for marker in report.cuts]
     assert [(cut.number, cut.link, cut.removed) for cut in cuts] == [(1, 10, 10), (2, 20, 10)]
     assert [keys.open(marker.signed) is not None for marker in report.cuts] == [True, True]
+    first = hashlib.sha256(report.cuts[0].signed.encode()).hexdigest()
+    assert [cut.previous for cut in cuts] == ["", first]
     await _insert(pruned, 41, 42)
     assert (await _verify(pruned, keys)).rows == 21
 
@@ -110,6 +114,17 @@ async def test_many_batches_leave_one_marker(database: Database, keys: RecordKey
     assert report.cuts[0].cut.removed == BATCH * 3 - 7
 
 
+async def test_many_batches_of_a_later_run_leave_the_marker_of_the_one_before(
+    pruned: Database, keys: RecordKeys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retention, "BATCH", 3)
+    await _prune(pruned, keys, 10)
+
+    report = await _verify(pruned, keys)
+    assert (report.broken, report.rows) == (None, 10)
+    assert [marker.cut.removed for marker in report.cuts] == [10, 10, 10]
+
+
 @pytest.mark.parametrize(
     ("statement", "found"),
     [
@@ -122,6 +137,9 @@ async def test_many_batches_leave_one_marker(database: Database, keys: RecordKey
         ("UPDATE audit_cuts SET signed = 'x.y' WHERE number = 1", ("marker", 10)),
         ("UPDATE audit_events SET link = 20 WHERE link = 21", ("added", 20)),
         ("UPDATE audit_events SET tool = 'x' WHERE link = 21", ("changed", 21)),
+        ("UPDATE audit_chain SET hash = 'x'", ("changed", 40)),
+        ("UPDATE audit_events SET hash = NULL WHERE link = 21", ("added", 21)),
+        ("UPDATE audit_events SET link = NULL WHERE link = 21", ("added", 21)),
     ],
 )
 async def test_whatever_is_done_to_rows_or_markers_shows(
@@ -130,6 +148,29 @@ async def test_whatever_is_done_to_rows_or_markers_shows(
     await _tamper(pruned, statement)
 
     assert await _broken(pruned, keys) == found
+
+
+async def test_a_marker_that_does_not_hold_is_told_of_in_words(
+    pruned: Database, keys: RecordKeys
+) -> None:
+    await _tamper(pruned, "UPDATE audit_cuts SET link = 22 WHERE number = 2")
+
+    broken = (await _verify(pruned, keys)).broken
+
+    assert broken is not None
+    assert broken.message == "marker 2 says something else than it was signed for"
+
+
+async def test_nothing_is_removed_behind_a_marker_that_does_not_continue_the_one_before(
+    pruned: Database, keys: RecordKeys
+) -> None:
+    await _prune(pruned, keys, 10)
+    await _tamper(pruned, "DELETE FROM audit_cuts WHERE number = 2")
+
+    with pytest.raises(Conflict, match="marker 3 does not continue the one before"):
+        await _prune(pruned, keys, 5)
+
+    assert await _broken(pruned, keys) == ("marker", 30)
 
 
 async def test_rows_removed_under_a_marker_of_another_key_show(

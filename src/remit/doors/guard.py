@@ -57,13 +57,15 @@ class Guard:
         return readable_by(origin) if origin.lower() in self._current().listed else ()
 
     def preflight(self, exchange: Exchange) -> Headers | None:
-        """Return what tells a browser that pages of this origin may call, or None.
+        """Return what tells a browser that pages of this origin may call; None if it did not ask.
+
+        The method of the request is OPTIONS.
 
         Raises:
             HttpRefusal: As `check` does.
         """
         asked = exchange.headers
-        if exchange.method != "OPTIONS" or b"access-control-request-method" not in asked:
+        if b"access-control-request-method" not in asked:
             return None
         origin = asked.get(b"origin", b"")
         if origin.lower() not in self._current().listed:

@@ -93,9 +93,10 @@ async def last_cuts(
     rows = (await connection.execute(_newest_first(tenant).limit(2))).all()
     found: list[SignedCut] = []
     for row in reversed(rows):
-        found.append(_open(row, opener))
-        if row.number == 1 or len(found) > 1:
-            _check_place(found[-1].cut, found[-2] if len(found) > 1 else None)
+        opened = _open(row, opener)
+        if found:
+            _check_place(opened.cut, found[-1])
+        found.append(opened)
     return found
 
 
