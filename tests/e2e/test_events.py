@@ -3,7 +3,8 @@
 import json
 import signal
 import threading
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import anyio
@@ -19,11 +20,16 @@ from remit.testing.nats import open_nats
 pytestmark = pytest.mark.timeout(240)
 
 
-def start(folder: Path, environ: Mapping[str, str], *options: str) -> Running:
+@contextmanager
+def started(folder: Path, environ: Mapping[str, str], *options: str) -> Generator[Running]:
     config = folder / "remit.yaml"
     servers = {name: {"builtin": name} for name in CREW}
     config.write_text(json.dumps({"version": "1.0", "mcp_servers": servers}))
-    return start_gateway(folder, config, environ, *options).settle()
+    running = start_gateway(folder, config, environ, *options)
+    try:
+        yield running.settle()
+    finally:
+        running.stop()
 
 
 async def mail_from_a_worker(running: Running, folder: Path) -> str:
@@ -53,14 +59,13 @@ async def test_the_event_of_a_gateway_that_is_killed_arrives_after_its_restart(
             "REMIT_EVENTS_SECRET": "s",
             "REMIT_EVENTS_PRIVATE": "true",
         }
-        first = start(tmp_path, environ)
-        mail_id = await mail_from_a_worker(first, tmp_path)
-        assert await anyio.to_thread.run_sync(arrived.wait, 60)
-        first.stop(signal.SIGKILL)
+        with started(tmp_path, environ) as first:
+            mail_id = await mail_from_a_worker(first, tmp_path)
+            assert await anyio.to_thread.run_sync(arrived.wait, 60)
+            first.stop(signal.SIGKILL)
         gone.set()
-        second = start(tmp_path, environ)
-        assert await anyio.to_thread.run_sync(again.wait, 60)
-        second.stop()
+        with started(tmp_path, environ):
+            assert await anyio.to_thread.run_sync(again.wait, 60)
 
         told = [json.loads(seen.body) for seen in web.seen]
         of_mail = [event for event in told if event["data"].get("mailId") == mail_id]
@@ -75,20 +80,20 @@ async def test_an_event_comes_to_jetstream_from_a_gateway_of_two_workers(tmp_pat
     with open_nats(tmp_path / "streams") as server:
         if server is None:
             pytest.skip("no nats-server is installed")
-        running = start(tmp_path, {"REMIT_EVENTS_URL": server.url}, "--workers", "2")
-        mail_id = await mail_from_a_worker(running, tmp_path)
-        connection = await nats.connect(server.url)
-        try:
-            stream = connection.jetstream()
-            with anyio.fail_after(60):
-                while True:
-                    try:
-                        message = await stream.get_last_msg("REMIT", "remit.default.mail.sent")
-                        break
-                    except (nats.js.errors.APIError, nats.errors.TimeoutError):  # not there yet
-                        await anyio.sleep(0.1)
-        finally:
-            await connection.close()
-        running.stop()
+        given = {"REMIT_EVENTS_URL": server.url}
+        with started(tmp_path, given, "--workers", "2") as running:
+            mail_id = await mail_from_a_worker(running, tmp_path)
+            connection = await nats.connect(server.url)
+            try:
+                stream = connection.jetstream()
+                with anyio.fail_after(60):
+                    while True:
+                        try:
+                            message = await stream.get_last_msg("REMIT", "remit.default.mail.sent")
+                            break
+                        except (nats.js.errors.APIError, nats.errors.TimeoutError):  # not there yet
+                            await anyio.sleep(0.1)
+            finally:
+                await connection.close()
 
     assert json.loads(message.data)["data"]["mailId"] == mail_id
