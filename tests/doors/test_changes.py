@@ -363,11 +363,13 @@ async def test_a_credential_that_is_renewed_in_time_keeps_its_stream(
     http: aiohttp.ClientSession,
 ) -> None:
     world = small_world(keep_alive=0.2)
-    ends = datetime.now(UTC) + timedelta(seconds=0.1)
+    ends = datetime.now(UTC) + timedelta(seconds=2)
     world.keys["short-key"] = replace(caller("s", "reader"), expires=ends)
     async with serving(world) as url, session_stream(Wire(http, url), "short-key") as events:
         later = replace(caller("s", "reader"), expires=ends + timedelta(hours=1))
         world.keys["short-key"] = later
+        while datetime.now(UTC) < ends:
+            assert await events.next() == ": alive"
         assert [await events.next() for _ in range(3)] == [": alive"] * 3
 
 
