@@ -48,7 +48,6 @@ def test_a_tool_passes_byte_for_byte() -> None:
         (b'{"name":"t","inputSchema":{},"description":7}', "description is not a text"),
         (b'{"name":"t","inputSchema":{},"annotations":[]}', "annotations is not an object"),
         (_raw("good"), "more than once"),
-        (_raw("t", execution={"taskSupport": "required"}), "'t' runs as a task alone"),
     ],
 )
 def test_a_broken_tool_is_left_out_alone(raw: bytes, reason: str) -> None:
@@ -58,16 +57,6 @@ def test_a_broken_tool_is_left_out_alone(raw: bytes, reason: str) -> None:
     (note,) = offer.notes
     assert "entry 2" in note
     assert reason in note
-
-
-@pytest.mark.parametrize(
-    "execution", [{"taskSupport": "optional"}, {"taskSupport": "forbidden"}, {}, None, "required"]
-)
-def test_a_tool_that_can_be_called_without_a_task_is_offered(execution: object) -> None:
-    offer = build_offer(_config(), [_raw("t", execution=execution)])
-
-    assert [tool.id.name for tool in offer.tools] == ["t"]
-    assert offer.notes == ()
 
 
 def test_null_stands_for_absent() -> None:

@@ -166,8 +166,6 @@ class _Theirs:
             value = value_of(parts.get(key, b"null"))
             if not isinstance(value, kind) and (value is not None or key == "inputSchema"):
                 raise Malformed(f"tool {name!r}: its {key} is not {called}")
-        if _needs_task(value_of(parts.get("execution", b"null"))):
-            raise Malformed(f"tool {name!r} runs as a task alone, and tasks are not relayed")
         schema = cast("dict[str, object]", value_of(parts["inputSchema"]))
         problem = find_invalid_x_mcp_header(schema) if has_headers else None
         if problem is not None:
@@ -217,12 +215,6 @@ class _Theirs:
                 [ours.get(name, name) if isinstance(name, str) else name for name in names]
             )
         return joined(parts)
-
-
-def _needs_task(execution: object) -> bool:
-    # MCP 2025-11-25 §tasks: whoever calls it otherwise gets an error
-    told = cast("dict[str, object]", execution) if isinstance(execution, dict) else {}
-    return told.get("taskSupport") == "required"
 
 
 def _unused(config: ServerConfig, theirs: Collection[str], ours: Collection[str]) -> Iterator[str]:
