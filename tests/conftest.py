@@ -36,16 +36,9 @@ def anyio_backend() -> str:
 
 @pytest.fixture(autouse=True)
 def loggers() -> Generator[None]:
-    """Undo what a command that ran in this process set up for its own.
-
-    What a gateway of several tests set up stays: by the defaults its log would be among what
-    commands print.
-    """
-    was, before = structlog.is_configured(), structlog.get_config()
+    """Undo what a command that ran in this process set up for its own."""
     yield
     structlog.reset_defaults()
-    if was:
-        structlog.configure(**before)
 
 
 @pytest.fixture(scope="session")

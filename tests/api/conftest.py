@@ -3,7 +3,7 @@
 from collections.abc import Generator
 
 import pytest
-from tests.api.worlds import DATA_SERVER, DOCUMENT, Api, open_api
+from tests.api.worlds import DATA_SERVER, DOCUMENT, Api, log_elsewhere, open_api
 
 from remit.testing.gateway import fixture_entry
 
@@ -14,3 +14,9 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Generator[Api]:
     entry = fixture_entry(["work", "rest"], folder / "ran", session="shared")
     with open_api(folder, DOCUMENT | {"mcp_servers": {"tools": entry, **DATA_SERVER}}) as api:
         yield api
+
+
+@pytest.fixture(autouse=True)
+def log_of_the_gateway() -> None:
+    """Keep what the module's gateway logs from what commands print, which each test undoes."""
+    log_elsewhere()

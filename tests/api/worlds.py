@@ -127,8 +127,8 @@ def open_api(folder: Path, document: Mapping[str, Any]) -> Generator[Api]:
     config = folder / "remit.yaml"
     config.write_text(json.dumps(document))
     settings = Settings(config=config, master_key="correct horse battery staple")
+    log_elsewhere()
     with (
-        _logging_elsewhere(),
         start_blocking_portal() as portal,
         portal.wrap_async_context_manager(_serving(settings)) as (base, credentials, put),
     ):
@@ -139,17 +139,12 @@ def open_api(folder: Path, document: Mapping[str, Any]) -> Generator[Api]:
         yield Api(folder=folder, base=base, credentials=credentials, ask=ask)
 
 
-@contextmanager
-def _logging_elsewhere() -> Generator[None]:
+def log_elsewhere() -> None:
     """Log as `remit serve` does: not among what commands in this process print."""
     structlog.configure(
         wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )
-    try:
-        yield
-    finally:
-        structlog.reset_defaults()
 
 
 @asynccontextmanager

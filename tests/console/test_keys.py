@@ -100,7 +100,7 @@ def test_what_was_called_with_a_key_of_an_agent_is_found_from_its_page(visit: Vi
     page = visit.page(at(visit, "builder-1"))
 
     (link,) = re.findall(r'<a href="(/console/audit[?][^"]*)">What the agent called', page)
-    found = visit.http.get(unescape(link)).text
+    found = visit.http.get(f"{unescape(link)}&tool=list_services").text
 
     assert "deploy/list_services" in found
     assert f"agent:{AGENT}" in found

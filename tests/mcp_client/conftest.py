@@ -44,6 +44,11 @@ def entry(ran: Path) -> MakeEntry:
 
 
 @pytest.fixture(autouse=True)
-def untouched_log() -> None:
+def untouched_log() -> Generator[None]:
     """Let the library find a program that has not set up structlog, whatever other tests did."""
+    was, before = structlog.is_configured(), structlog.get_config()
     structlog.reset_defaults()
+    yield
+    structlog.reset_defaults()
+    if was:
+        structlog.configure(**before)

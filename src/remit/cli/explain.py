@@ -87,7 +87,7 @@ def who_can(
     else:
         print_table(("kind", "name"), found.rows(), empty=f"nobody can call {tool}")
         if not found.available:
-            say(NEVER_OFFERED)
+            say(NEVER_OFFERED, err=True)
     if not found.rows():
         raise typer.Exit(EXIT_NO)
 

@@ -1,8 +1,8 @@
 """From the claims of a verified token to a principal (R5, R6, R11, S4.3).
 
 Which claim holds what is the issuer's to say (`claims`); a name is looked up as it stands, then as
-a dotted path. What can also close something (roles, groups, the two lists of servers) refuses the
-token where it has an unexpected shape; the rest gives nothing then.
+a dotted path. What can also close something (groups, the two lists of servers) refuses the token
+where it has an unexpected shape; the rest gives nothing then.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,16 +36,16 @@ def principal_from(claims: Mapping[str, object], issuer: JwtIssuer, expires: dat
     """Return the user that a verified token speaks of; always a user, whatever `sub` says (R6).
 
     Raises:
-        CredentialRefused: Subject, tenant, roles, groups or server lists are not what they must be.
+        CredentialRefused: Subject, tenant, groups or server lists are not what they must be.
     """
     is_admin = claims.get(_ADMIN) is True
     return Principal(
         kind=PrincipalKind.USER,
         name=_name(claims.get("sub"), "sub"),
         tenant=_tenant(claims, issuer),
-        roles=_roles(claims, issuer),
+        roles=_roles(_claim(claims, issuer, "roles")),
         user_roles=_user_roles(claims, issuer),
-        groups=_closing(claims, issuer, "groups"),
+        groups=_groups(claims, issuer),
         servers=_servers(claims, admin=is_admin),
         issuer=issuer.issuer,
         admin=is_admin,
@@ -115,22 +115,22 @@ def _server_names(claims: Mapping[str, object], name: str) -> frozenset[str]:
     return frozenset(cast("Sequence[str]", names))
 
 
-def _roles(claims: Mapping[str, object], issuer: JwtIssuer) -> tuple[str, ...]:
+def _roles(value: object) -> tuple[str, ...]:
     # The record joins roles with commas. Groups it does not hold, and those of a directory have
     # commas in their names (`CN=ops,OU=groups`), which a deny may be about.
-    return tuple(name for name in _closing(claims, issuer, "roles") if "," not in name)
+    return tuple(name for name in names_in(value) if "," not in name)
 
 
-def _closing(claims: Mapping[str, object], issuer: JwtIssuer, wanted: str) -> tuple[str, ...]:
-    """Return names that a deny may be about, so that none at all would close less."""
-    claim = _claim(claims, issuer, wanted)
+def _groups(claims: Mapping[str, object], issuer: JwtIssuer) -> tuple[str, ...]:
+    """Return the groups, which a deny may be about, so that none at all would close less."""
+    claim = _claim(claims, issuer, "groups")
     if claim is ABSENT:
         elsewhere = claims.get(ELSEWHERE)
-        if isinstance(elsewhere, dict) and issuer.claims.get(wanted, wanted) in elsewhere:
-            raise CredentialRefused(f"{wanted} are elsewhere, as {ELSEWHERE} says")
+        if isinstance(elsewhere, dict) and issuer.claims.get("groups", "groups") in elsewhere:
+            raise CredentialRefused(f"groups are elsewhere, as {ELSEWHERE} says")
         return ()
     if claim is not None and _texts(claim) is None:
-        raise CredentialRefused(f"{wanted} are neither a text nor a list of texts")
+        raise CredentialRefused("groups are neither a text nor a list of texts")
     return names_in(claim)
 
 

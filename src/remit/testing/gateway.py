@@ -227,7 +227,7 @@ def start_gateway(
     port = port or free_port()
     log = folder / "gateway.log"
     with log.open("ab") as sink:
-        before = sink.tell()
+        before = sink.tell() if sink.seekable() else None
         process = subprocess.Popen(
             [
                 *(sys.executable, "-m", "remit", "serve"),
@@ -242,15 +242,23 @@ def start_gateway(
         folder=folder, config=config, port=port, process=process, log=log, environ=environ or {}
     )
     deadline = time.monotonic() + START
-    while not ((said := _SERVES.search(log.read_bytes(), before)) and _answers(running)):
+    while not ((workers := _serving(log, before)) and _answers(running)):
         if time.monotonic() > deadline:
             running.stop(signal.SIGKILL)
         if process.poll() is not None:
             raise AssertionError(f"the gateway ended:\n{log.read_text()}")
         with suppress(subprocess.TimeoutExpired):
             process.wait(0.05)
-    running.workers = int(said[1] or 1)
+    running.workers = workers
     return running
+
+
+def _serving(log: Path, before: int | None) -> int:
+    """Return how many processes serve, by what the log says behind that place; 0 until they do."""
+    if before is None:  # a pipe, which is somebody else's to read
+        return 1
+    said = _SERVES.search(log.read_bytes(), before)
+    return int(said[1] or 1) if said else 0
 
 
 def _answers(running: Running) -> bool:
