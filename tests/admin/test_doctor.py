@@ -200,7 +200,7 @@ async def test_a_journal_that_cannot_be_written_is_found(tmp_path: Path) -> None
 async def test_a_file_without_the_key_of_sessions_is_an_error(tmp_path: Path, text: str) -> None:
     tmp_path.chmod(0o700)
     key = tmp_path / "session.key"
-    session_key(key)
+    session_key(tmp_path)
     assert await found(state=tmp_path) == {}
     key.write_text(text)
 
@@ -209,13 +209,13 @@ async def test_a_file_without_the_key_of_sessions_is_an_error(tmp_path: Path, te
     assert (told.grade, told.about) == (Grade.ERROR, str(key))
     assert told.message == "it holds no key, and without it no gateway starts"
     with pytest.raises(StartupError, match="remove it"):
-        session_key(key)
+        session_key(tmp_path)
 
 
 @pytest.mark.bound_by_modes
 async def test_a_key_of_sessions_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
     tmp_path.chmod(0o700)
-    session_key(tmp_path / "session.key")
+    session_key(tmp_path)
     (tmp_path / "session.key").chmod(0o000)
 
     told = (await found(state=tmp_path))["session-key"]

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,24 @@ from tests.e2e.conftest import Serve
 from tests.e2e.processes import Process, descendants, mentioning
 
 from remit.testing.fleets import eventually
-from remit.testing.gateway import Caller, environment, fixture_entry
+from remit.testing.gateway import Caller, Running, environment, fixture_entry
 from remit.testing.upstream import executed
+
+
+async def worker_of(
+    tool: Mapping[str, Any], folder: Path, serve: Serve, http: httpx2.AsyncClient
+) -> tuple[Running, Caller]:
+    """Return a gateway before one tool, and a caller that has seen it."""
+    running = serve(
+        {
+            "version": "1.0",
+            "mcp_servers": {"tools": fixture_entry([tool], folder / "ran")},
+            "roles": {"worker": {"allow": ["tools/*"]}},
+        }
+    )
+    caller = Caller(http, running.url, running.key("worker"))
+    await caller.until_listed({f"tools__{tool['name']}"})
+    return running, caller
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -25,15 +42,7 @@ async def test_a_call_under_way_is_answered_before_the_gateway_ends(
     tmp_path: Path, serve: Serve, http: httpx2.AsyncClient, number: signal.Signals
 ) -> None:
     slow = {"name": "slow", "x-fixture": {"delay": 1.0}}
-    running = serve(
-        {
-            "version": "1.0",
-            "mcp_servers": {"tools": fixture_entry([slow], tmp_path / "ran")},
-            "roles": {"worker": {"allow": ["tools/*"]}},
-        }
-    )
-    caller = Caller(http, running.url, running.key("worker"))
-    await caller.until_listed({"tools__slow"})
+    running, caller = await worker_of(slow, tmp_path, serve, http)
     replies: list[dict[str, Any]] = []
     children: set[Process] = set()
 
@@ -78,15 +87,7 @@ async def test_a_call_that_outlasts_the_grace_is_told_so_and_nothing_is_a_traceb
     tmp_path: Path, serve: Serve, http: httpx2.AsyncClient
 ) -> None:
     endless = {"name": "endless", "x-fixture": {"silent": True}}
-    running = serve(
-        {
-            "version": "1.0",
-            "mcp_servers": {"tools": fixture_entry([endless], tmp_path / "ran")},
-            "roles": {"worker": {"allow": ["tools/*"]}},
-        }
-    )
-    caller = Caller(http, running.url, running.key("worker"))
-    await caller.until_listed({"tools__endless"})
+    running, caller = await worker_of(endless, tmp_path, serve, http)
     replies: list[httpx2.Response] = []
 
     async def call() -> None:
@@ -114,15 +115,7 @@ async def test_a_stream_that_outlasts_the_grace_ends_with_an_answer_that_says_so
     tmp_path: Path, serve: Serve, http: httpx2.AsyncClient, *, in_session: bool
 ) -> None:
     endless = {"name": "endless", "x-fixture": {"silent": True, "progress": ['"progress":1']}}
-    running = serve(
-        {
-            "version": "1.0",
-            "mcp_servers": {"tools": fixture_entry([endless], tmp_path / "ran")},
-            "roles": {"worker": {"allow": ["tools/*"]}},
-        }
-    )
-    caller = Caller(http, running.url, running.key("worker"))
-    await caller.until_listed({"tools__endless"})
+    running, caller = await worker_of(endless, tmp_path, serve, http)
     if in_session:
         caller = await caller.begin()
     replies: list[httpx2.Response] = []

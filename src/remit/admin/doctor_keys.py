@@ -19,7 +19,7 @@ def of_session_key(state: Path) -> Iterator[Finding]:
     if not os.access(path, os.F_OK):
         return
     try:
-        read_session_key(path)
+        read_session_key(state)
     except StartupError:
         is_closed = not os.access(path, os.R_OK)
         yield Finding(

@@ -37,22 +37,23 @@ def write_secret(path: Path, text: str) -> bool:
     return True
 
 
-def session_key(path: Path) -> bytes:
-    """Return the key that seals session ids, made on the first start.
+def session_key(state: Path) -> bytes:
+    """Return the key that seals session ids, made on the first start in a state folder.
 
     Raises:
         StartupError: The file cannot be written, or does not hold such a key.
     """
-    write_secret(path, secrets.token_hex(SESSION_KEY_BYTES))
-    return read_session_key(path)
+    write_secret(state / SESSION_KEY, secrets.token_hex(SESSION_KEY_BYTES))
+    return read_session_key(state)
 
 
-def read_session_key(path: Path) -> bytes:
+def read_session_key(state: Path) -> bytes:
     """Return the key that was made before.
 
     Raises:
         StartupError: The file does not hold such a key.
     """
+    path = state / SESSION_KEY
     try:
         key = bytes.fromhex(path.read_text().strip())
     except (OSError, ValueError) as error:

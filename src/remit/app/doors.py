@@ -8,7 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from remit.admin.secret_files import SESSION_KEY, session_key
+from remit.admin.secret_files import session_key
 from remit.app.collector import Collector
 from remit.app.gateway import Gateway
 from remit.app.tenants import ServedTenant
@@ -99,7 +99,7 @@ def build_http_doors(gateway: Gateway, *, loopback: bool, place: Place | None = 
     endpoint = McpEndpoint(
         doors=partial(_door_of, gateway),
         authenticate=gateway.authenticate,
-        sessions=Sessions(session_key(gateway.installation.settings.state / SESSION_KEY)),
+        sessions=Sessions(session_key(gateway.installation.settings.state)),
         guard=guard,
         resources=resources,
         refusals=refusals,

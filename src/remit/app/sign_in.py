@@ -4,7 +4,7 @@ import os
 from dataclasses import dataclass
 
 from remit.admin.change_record import ChangeRecord
-from remit.admin.secret_files import SESSION_KEY, session_key
+from remit.admin.secret_files import session_key
 from remit.app.gateway import Gateway
 from remit.app.when_needed import WhenNeeded
 from remit.doors.console.rendering import Rendering
@@ -73,7 +73,7 @@ def _open_provider(
         sessions,
         sign_ins,
         flow=Flows(lambda: provider_of(gateway), os.environ),
-        seal=BegunSeal(session_key(settings.state / SESSION_KEY)),
+        seal=BegunSeal(session_key(settings.state)),
     )
 
 

@@ -20,7 +20,7 @@ from anyio.abc import TaskGroup, TaskStatus
 from remit.admin.known_servers import unclaimed_package
 from remit.admin.offers import report_offers
 from remit.admin.revisions import Follower, newest_usable
-from remit.admin.secret_files import SESSION_KEY, session_key
+from remit.admin.secret_files import session_key
 from remit.app.bundled import Place, builtins_in
 from remit.app.data import DataPlace, Screening
 from remit.app.installation import Installation
@@ -124,7 +124,7 @@ class ServedTenants:
             silence=timedelta(seconds=installation.settings.agent_silence),
             data=self.data,
         )
-        self._states = States(session_key(installation.settings.state / SESSION_KEY))
+        self._states = States(session_key(installation.settings.state))
         self._by_name: dict[str, ServedTenant] = {}
         self._names: dict[str, str] = {}
         self._bound: dict[str, tuple[Sequence[JwtIssuer], Sequence[JwtIssuer]]] = {}

@@ -26,7 +26,7 @@ class CredentialRefused(Unauthenticated):
     """
 
 
-class NotAdmitted(CredentialRefused):
+class HolderRefused(CredentialRefused):
     """It holds, and whom it stands for may not come in: no guess at anything."""
 
 

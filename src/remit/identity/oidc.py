@@ -15,7 +15,7 @@ from typing import Final
 
 from remit.identity.claims import ABSENT, claim_at, is_name, names_in
 from remit.identity.clock import utc_now
-from remit.identity.credentials import CredentialRefused, NotAdmitted
+from remit.identity.credentials import CredentialRefused, HolderRefused
 from remit.identity.jwt import end_of, need_signature
 from remit.identity.oidc_metadata import Description, Metadata, ProviderUnavailable
 from remit.identity.oidc_protocol import (
@@ -192,7 +192,7 @@ def _tenant(claims: Mapping[str, object], provider: OidcProvider) -> str:
         return DEFAULT_TENANT
     tenant = claim_at(claims, provider.claims["tenant"])
     if tenant is ABSENT or not isinstance(tenant, str) or not is_name(tenant):
-        raise NotAdmitted("the claim of the tenant is no printable text, or is not there")
+        raise HolderRefused("the claim of the tenant is no printable text, or is not there")
     return tenant
 
 

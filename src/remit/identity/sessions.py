@@ -18,7 +18,7 @@ import structlog
 from remit.errors import Unauthenticated
 from remit.identity.api_keys import hash_secret, parse_key_text
 from remit.identity.clock import utc_now
-from remit.identity.credentials import CredentialRefused, NotAdmitted, TenantNames
+from remit.identity.credentials import CredentialRefused, HolderRefused, TenantNames
 from remit.model.oidc import OidcProvider
 from remit.model.principals import Principal, PrincipalKind
 from remit.model.sessions import LONGEST, SEEN_EVERY, ByIssuer, ByKey, ConsoleSession
@@ -110,7 +110,7 @@ class People:
             raise CredentialRefused("its provider is not declared")
         name = self._tenants.name_of(tenant)
         if name is None:
-            raise NotAdmitted("a person of a tenant that is not served")
+            raise HolderRefused("a person of a tenant that is not served")
         if await self._users.is_disabled(name, came.subject):
             raise KeptOut("the user is disabled")
         principal = Principal(
@@ -127,11 +127,11 @@ class People:
         return principal
 
 
-class NoRole(NotAdmitted):
+class NoRole(HolderRefused):
     """Somebody whom the rules make nothing: deny is the default (R8)."""
 
 
-class KeptOut(NotAdmitted):
+class KeptOut(HolderRefused):
     """Somebody whom an administrator has disabled."""
 
 

@@ -18,7 +18,7 @@ from remit.doors.console.sessions import Sessions
 from remit.doors.console.sign_in_page import SignInPage, leading_to, safe_next
 from remit.doors.console.signing_in import CALLBACK
 from remit.errors import AuditUnavailable, StorageUnavailable
-from remit.identity.credentials import CredentialRefused, NotAdmitted
+from remit.identity.credentials import CredentialRefused, HolderRefused
 from remit.identity.oidc import OidcFlow, ProviderSaidNo
 from remit.identity.oidc_metadata import ProviderUnavailable
 from remit.identity.oidc_protocol import Begun
@@ -128,7 +128,7 @@ class ProviderSignIn:
                 str(refused),
                 _said_of(refused),
                 wanted=wanted,
-                is_guess=not isinstance(refused, NotAdmitted | ProviderSaidNo),
+                is_guess=not isinstance(refused, HolderRefused | ProviderSaidNo),
                 cookies=[gone],
             )
         except ProviderUnavailable as error:
@@ -174,7 +174,7 @@ def _said_of(refused: CredentialRefused) -> str:
             return NO_ROLE
         case KeptOut():
             return KEPT_OUT
-        case NotAdmitted():
+        case HolderRefused():
             return NO_TENANT
         case ProviderSaidNo(error=error):
             code = f" ({error})" if error else ""

@@ -41,6 +41,7 @@ from remit.doors.execute.answers import (
 )
 from remit.doors.execute.request import Asked, meta_of, read_request
 from remit.doors.guard import Guard
+from remit.doors.mcp.answers import STOPPED
 from remit.doors.mcp.disconnects import Disconnects
 from remit.doors.oauth import ProtectedResources
 from remit.doors.refusals import Refusals
@@ -57,7 +58,6 @@ LARGEST_BODY: Final = 10 * 1024 * 1024
 _PATH: Final = re.compile(
     r"/mcp(?:/(?P<tenant>[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}))?/execute/?"
 )
-_STOPPED: Final = "the gateway is stopping; whether the call ran is unknown"
 
 
 def is_execute(path: str) -> bool:
@@ -134,7 +134,7 @@ class ExecuteEndpoint:
         except anyio.get_cancelled_exc_class():
             if exchange.started or not self._is_stopping:
                 raise
-            await self._refuse(exchange, HttpRefusal(503, _STOPPED))
+            await self._refuse(exchange, HttpRefusal(503, STOPPED))
         except StorageUnavailable:
             log.exception("credential or agent cannot be looked up")
             later = HttpRefusal(503, "try again later", [(b"retry-after", b"5")])
