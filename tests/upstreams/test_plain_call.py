@@ -8,7 +8,7 @@ import json
 import re
 import sys
 from collections import Counter
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -24,6 +24,7 @@ import remit.upstreams
 from remit.errors import UnreadableAnswer, UpstreamError
 from remit.model.servers import ServerConfig, Transport
 from remit.testing.fleets import call_tool, open_servers
+from remit.upstreams import promptness
 from remit.upstreams.fleet import Fleet
 from remit.upstreams.relay_answer import RelayAnswer
 from remit.upstreams.relay_connection import RelayConnection
@@ -64,6 +65,14 @@ LENGTHS = (
     "9" * 5000,
 )
 BODIES = (b"", b"one", b"three", b"\r\n\r", b"3\r\none\r\n0\r\n\r\n", OK, HEADS[0] % b"3" + b"one")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def asleep() -> Generator[None]:
+    """Nobody stays awake: most of these exchanges have no event loop to do it in."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(promptness, "WINDOW", 0.0)
+        yield
 
 
 class Resting:

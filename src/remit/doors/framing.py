@@ -10,13 +10,13 @@ from typing import Final
 
 import httptools
 
-from remit.doors.taking import TakingProtocol
+from remit.doors.sending import SendingProtocol
 
 INVALID: Final = "Invalid HTTP request received."
 """What is said of bytes that are no request, in uvicorn's words."""
 
 
-class FramingProtocol(TakingProtocol):
+class FramingProtocol(SendingProtocol):
     """uvicorn's HTTP protocol, which changes to no other one.
 
     The parser tells of a message that ends with the head where it stops; who takes what it tells

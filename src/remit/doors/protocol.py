@@ -134,6 +134,10 @@ class DoorProtocol(FramingProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Take bytes from the client."""
+        if self.promptness.since:
+            self.promptness.end()
+        if self._unsent:
+            self._send_out()
         if self._is_between and self._is_free():
             known = self._heads.find(data)
             if known is not None:
@@ -197,11 +201,12 @@ class DoorProtocol(FramingProtocol):
             self.transport.close()
 
     def _await_head(self) -> None:
-        self._head_timer = self.loop.call_later(HEAD_TIME, self._end_slow_head)
+        self._head_timer = self.loop.call_later(HEAD_TIME, self.end_slow_head)
 
-    def _end_slow_head(self) -> None:
+    def end_slow_head(self) -> None:
         """Refuse a head that does not arrive: its connection would be kept for nothing."""
         self._head_timer = None
+        self._send_out()
         if not self.transport.is_closing():
             if self.cycle is None or self.cycle.response_complete:  # pyright: ignore[reportUnnecessaryComparison] - uvicorn begins with None
                 self.transport.write(_TOO_SLOW)
@@ -424,8 +429,11 @@ class WholeExchange(Exchange):
         if not self.disconnected:
             if rest:
                 self._protocol.transport.writelines((data, *rest))
+            elif len(self._protocol.tasks) > 1 and self.keep_alive:
+                self._protocol.send_soon(data)
             else:
                 self._protocol.transport.write(data)
+                self._protocol.promptness.begin()
             self._complete()
 
     async def begin(self, status: int, headers: Headers) -> None:

@@ -16,6 +16,7 @@ from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
 from remit.errors import UpstreamError
 from remit.upstreams.http import broken, broken_off, no_http
+from remit.upstreams.promptness import Promptness
 from remit.upstreams.relay_answer import RelayAnswer
 from remit.upstreams.relay_heads import KnownHead
 
@@ -59,13 +60,32 @@ class RelayConnection(asyncio.Protocol):
         self._known = KnownHead()
         self._beside_body = 0
         self._is_paused = False
+        self._unsent = b""
+        self._server = Promptness()
 
-    def start(self, request: bytes, max_message: int) -> RelayAnswer:
-        """Send a request, whole, and return what its answer will be found in."""
+    def start(self, request: bytes, max_message: int, *, together: bool = False) -> RelayAnswer:
+        """Send a request, whole, and return what its answer will be found in.
+
+        Args:
+            request: What is sent.
+            max_message: Bytes that its answer may have.
+            together: Whether it leaves with others, at the end of this turn of the event loop. A
+                server that sleeps is woken once for all of them, and not by each.
+        """
         answer = self._answer = RelayAnswer(self, max_message)
         self._beside_body = 0
-        self._transport.write(request)
+        if together:
+            self._unsent = request
+            asyncio.get_running_loop().call_soon(self._send_out)
+        else:
+            self._transport.write(request)
+            self._server.begin()
         return answer
+
+    def _send_out(self) -> None:
+        request, self._unsent = self._unsent, b""
+        if not self.is_closing():
+            self._transport.write(request)
 
     def close(self) -> None:
         """Close it while it rests."""
@@ -97,6 +117,8 @@ class RelayConnection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Take bytes from the server."""
+        if self._server.since:
+            self._server.end()
         answer = self._answer
         if answer is None:
             self._transport.abort()  # nobody asked for anything
@@ -184,7 +206,7 @@ class RelayConnection(asyncio.Protocol):
         """Come to rest after a whole answer."""
         if self._is_paused:
             self.resume()
-        if not is_clean or self._transport.get_write_buffer_size():
+        if not is_clean or self._unsent or self._transport.get_write_buffer_size():
             # More came than the answer, or it came before the whole request was taken.
             self._transport.abort()
         self._on_rest(self)

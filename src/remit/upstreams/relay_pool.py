@@ -35,6 +35,10 @@ class RelayPool:
         most: Connections at once; who comes later waits, first come, first served.
         trust: For a target that speaks TLS.
         idle: Seconds that an unused connection is kept.
+
+    Attributes:
+        busy: Connections that are in use or being opened; with those that rest never more than
+            the most.
     """
 
     def __init__(
@@ -45,7 +49,7 @@ class RelayPool:
         self._trust = trust
         self._idle = idle
         self._most = most
-        self._busy = 0  # with those that rest never more than the most
+        self.busy = 0
         self._turns = Turns[RelayConnection | None](self._leave)
         self._resting: list[RelayConnection] = []
         self._open: set[RelayConnection] = set()
@@ -59,7 +63,7 @@ class RelayPool:
         while self._resting:
             connection = self._resting.pop()
             if not connection.is_closing():
-                self._busy += 1
+                self.busy += 1
                 return connection
         return None
 
@@ -72,8 +76,8 @@ class RelayPool:
         connection = self.at_hand()
         if connection is not None:
             return connection
-        if self._busy < self._most:
-            self._busy += 1
+        if self.busy < self._most:
+            self.busy += 1
         else:
             connection = await self._turns.wait()
             if connection is not None and not connection.is_closing():
@@ -133,7 +137,7 @@ class RelayPool:
         """Give up a place, and its connection; whoever is next looks whether that still holds."""
         if self._turns.waiting and self._turns.hand(connection):
             return
-        self._busy -= 1
+        self.busy -= 1
         if connection is None:
             return
         connection.idle_since = self._loop.time()

@@ -1,0 +1,44 @@
+"""How whole answers leave.
+
+answer ──alone──────▶ socket; whether the next request comes at once is waited for awake
+   └──among others──▶ held ──end of the event loop's turn──▶ socket, one after the other
+
+A client that sleeps is woken by the first byte for it: where many clients share a machine, or one
+client has many connections, that is paid once for all answers of a turn and not once for each.
+"""
+
+from typing import Any
+
+from remit.doors.taking import TakingProtocol
+from remit.upstreams.promptness import Promptness
+
+
+class SendingProtocol(TakingProtocol):
+    """uvicorn's HTTP protocol, which can hold an answer for a moment.
+
+    Attributes:
+        promptness: What is known of the client: how soon it asks again.
+    """
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self.promptness = Promptness()
+        self._unsent = b""
+
+    def send_soon(self, answer: bytes) -> None:
+        """Send a whole answer at the end of the event loop's turn.
+
+        Whatever else writes to the connection or closes it comes later, or sends this first.
+        """
+        self._unsent = answer
+        self.loop.call_soon(self._send_out)
+
+    def shutdown(self) -> None:
+        """End the connection as soon as nothing is being answered."""
+        self._send_out()
+        super().shutdown()
+
+    def _send_out(self) -> None:
+        answer, self._unsent = self._unsent, b""
+        if answer and not self.transport.is_closing():
+            self.transport.write(answer)

@@ -1,0 +1,170 @@
+"""Staying awake for an answer that is about to come, and leaving together."""
+
+import anyio
+import pytest
+from anyio.lowlevel import checkpoint
+from tests.upstreams.transports import TakesAll
+
+from remit.testing.raw import open_raw_server
+from remit.upstreams import promptness
+from remit.upstreams.http import place
+from remit.upstreams.promptness import WINDOW, Promptness
+from remit.upstreams.relay import Relay
+from remit.upstreams.relay_answer import RelayAnswer
+from remit.upstreams.relay_bytes import Target
+from remit.upstreams.relay_connection import RelayConnection
+from remit.upstreams.relay_pool import RelayPool
+from remit.upstreams.trust import Trust
+
+HI = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
+
+
+class Clock:
+    """A clock that is set by hand, and knows how often it was looked at."""
+
+    def __init__(self) -> None:
+        self.now = 1.0
+        self.looks = 0
+
+    def __call__(self) -> float:
+        self.looks += 1
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(promptness, "monotonic", clock)
+    return clock
+
+
+async def awake_for(clock: Clock, turns: int) -> int:
+    """Return in how many turns of the event loop somebody looked at the clock."""
+    before = clock.looks
+    for _ in range(turns):
+        await checkpoint()
+    return clock.looks - before
+
+
+async def spoke_after(one: Promptness, clock: Clock, seconds: float) -> None:
+    one.begin()
+    clock.now += seconds
+    one.end()
+    await awake_for(clock, 3)  # so that nobody looks any more
+
+
+async def test_who_has_not_answered_at_once_is_waited_for_asleep(clock: Clock) -> None:
+    one = Promptness()
+    one.begin()
+    assert await awake_for(clock, 5) == 0  # the first time, nothing is known
+
+    clock.now += 2 * WINDOW
+    one.end()
+    one.begin()
+    assert await awake_for(clock, 5) == 0
+
+
+async def test_who_answered_at_once_is_waited_for_awake_and_not_for_long(clock: Clock) -> None:
+    one = Promptness()
+    await spoke_after(one, clock, WINDOW / 2)
+
+    one.begin()
+    assert await awake_for(clock, 5) >= 4
+    clock.now += 2 * WINDOW
+    await awake_for(clock, 2)
+    assert await awake_for(clock, 5) == 0
+
+
+async def test_nobody_stays_awake_once_the_other_side_has_spoken(clock: Clock) -> None:
+    one = Promptness()
+    await spoke_after(one, clock, 0)
+
+    one.begin()
+    await checkpoint()
+    one.end()
+    await awake_for(clock, 2)
+    assert await awake_for(clock, 5) == 0
+
+
+async def test_who_lets_it_wait_once_loses_it_until_it_was_prompt_again(clock: Clock) -> None:
+    one = Promptness()
+    await spoke_after(one, clock, 0)
+    await spoke_after(one, clock, 2 * WINDOW)
+
+    one.begin()
+    assert await awake_for(clock, 5) == 0
+    one.end()
+    one.begin()
+    assert await awake_for(clock, 5) >= 4
+
+
+class Sent(TakesAll):
+    """A transport that keeps what it was given."""
+
+    def __init__(self) -> None:
+        self.written: list[bytes] = []
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        self.written.append(bytes(data))
+
+
+def connected() -> tuple[RelayConnection, Sent]:
+    sent = Sent()
+    connection = RelayConnection("there:80", on_rest=lambda _: None, on_lost=lambda _: None)
+    connection.connection_made(sent)
+    return connection, sent
+
+
+async def test_a_request_among_others_leaves_at_the_end_of_the_turn() -> None:
+    connection, sent = connected()
+
+    connection.start(b"request", 100, together=True)
+    assert sent.written == []
+
+    await checkpoint()
+    assert sent.written == [b"request"]
+
+
+async def test_a_request_that_is_given_up_before_it_left_is_never_sent() -> None:
+    connection, sent = connected()
+
+    connection.start(b"request", 100, together=True).close()
+    await checkpoint()
+
+    assert sent.written == []
+    assert sent.closed
+
+
+async def test_an_answer_before_the_request_has_left_ends_the_connection() -> None:
+    connection, sent = connected()
+
+    answer = connection.start(b"request", 100, together=True)
+    connection.data_received(HI)
+    await checkpoint()
+
+    assert await answer.read() == b"hi"
+    assert sent.written == []
+    assert sent.closed
+
+
+@pytest.mark.parametrize("beside", [0, 3])
+async def test_a_request_alone_does_not_wait_for_the_turn_to_end(
+    beside: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    together: list[object] = []
+    start = RelayConnection.start
+
+    def note(self: RelayConnection, *given: bytes, **named: object) -> RelayAnswer:
+        together.append(named["together"])
+        return start(self, *given, **named)  # pyright: ignore[reportArgumentType] - as it came
+
+    monkeypatch.setattr(RelayConnection, "start", note)
+    async with open_raw_server(*[[HI]] * 4) as server:
+        pool = RelayPool(Target.parse(server.url), place(server.url), most=8, trust=Trust())
+        relay = Relay(pool, server.url, {}, max_message=100)
+        async with anyio.create_task_group() as tasks:
+            for _ in range(1 + beside):
+                tasks.start_soon(relay.prepare("POST", {}).send, b"{}")
+        await pool.close()
+
+    assert together == [bool(beside)] * (1 + beside)
