@@ -41,7 +41,7 @@ conformance: $(VENV)/.dev      ## the published conformance suite, against remit
 	@scripts/conformance
 
 bench: $(VENV)/.dev            ## remit beside nginx and its peers, in one run: docs/benchmarks.md
-	@scripts/debian nginx "nothing is compared with it" nginx-light && python -m bench $(ARGS)
+	@scripts/bench $(ARGS)
 
 example: $(BIN)/remit $(if $(NAME),$(VENV)/.dev)  ## who may merge in the nine roles; NAME=… runs one of examples/
 	@$(if $(NAME),scripts/example $(NAME) $(ARGS),remit who-can git/git_merge --config examples/nine-roles/remit.yaml)

@@ -114,13 +114,14 @@ def machine() -> dict[str, str]:
     """Describe this machine."""
     lines = Path("/proc/cpuinfo").read_text().splitlines()
     model = next((line.partition(":")[2].strip() for line in lines if "model name" in line), "?")
+    whose = "the system's " if sys.base_prefix == "/usr" else ""
     kib = int(Path("/proc/meminfo").read_text().split()[1])
     return {
         "processor": model,
         "cores": str(os.cpu_count()),
         "memory": f"{kib / 2**20:.0f} GiB",
         "system": f"{platform.system()} {platform.release()}",
-        "python": platform.python_version(),
+        "python": f"{whose}Python {platform.python_version()}",
     }
 
 

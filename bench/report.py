@@ -116,7 +116,7 @@ def _machine(results: Results) -> str:
     return (
         f"Taken {results.taken} at commit `{results.commit}`: medians of {results.rounds} rounds"
         f" of {results.seconds:g} s on {machine['cores']} cores of {machine['processor']},"
-        f" {machine['memory']}, {machine['system']}, Python {machine['python']}.\n"
+        f" {machine['memory']}, {machine['system']}, {machine['python']}.\n"
         f"{_neighbours(results)}\n"
     )
 

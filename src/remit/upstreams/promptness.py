@@ -7,9 +7,8 @@ in little more than half the time. Who lets it wait for longer than `WINDOW` is 
 
 import asyncio
 from time import monotonic
-from typing import Final
 
-WINDOW: Final = 0.0002
+WINDOW = 0.0002
 """Seconds for which the event loop stays awake at most, and in which an answer counts as prompt."""
 
 
