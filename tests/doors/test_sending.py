@@ -52,6 +52,11 @@ async def received(line: ByteStream) -> bytes:
     return got
 
 
+def half_closed(protocol: DoorProtocol) -> None:
+    protocol.eof_received()  # as the event loop does
+    protocol.transport.close()
+
+
 def nonsense(protocol: DoorProtocol) -> None:
     protocol.data_received(b"\x00 nonsense\r\n\r\n")
 
@@ -60,10 +65,16 @@ def nonsense(protocol: DoorProtocol) -> None:
     ("then", "follows"),
     [
         (DoorProtocol.shutdown, b""),
+        (half_closed, b""),
         (nonsense, b"HTTP/1.1 400 "),
         (DoorProtocol.end_slow_head, b"HTTP/1.1 408 "),
     ],
-    ids=["the end of the connection", "a refusal of what is no request", "one of a slow head"],
+    ids=[
+        "the end of the connection",
+        "the end of what the client sends",
+        "a refusal of what is no request",
+        "one of a slow head",
+    ],
 )
 async def test_an_answer_that_is_held_leaves_before_what_follows_it(
     files_world: World,

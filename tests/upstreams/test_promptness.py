@@ -5,6 +5,7 @@ import pytest
 from anyio.lowlevel import checkpoint
 from tests.upstreams.transports import TakesAll
 
+from remit.errors import UpstreamUnavailable
 from remit.testing.raw import open_raw_server
 from remit.upstreams import promptness
 from remit.upstreams.http import place
@@ -145,6 +146,26 @@ async def test_an_answer_before_the_request_has_left_ends_the_connection() -> No
     assert await answer.read() == b"hi"
     assert sent.written == []
     assert sent.closed
+
+
+@pytest.mark.parametrize(("turns", "sent"), [(0, False), (1, True)])
+async def test_a_request_that_never_left_a_lost_connection_counts_as_not_sent(
+    turns: int, sent: bool
+) -> None:
+    # R23: such a call may be made once more, whatever its tool does.
+    connection, transport = connected()
+    answer = connection.start(b"request", 100, together=True)
+    for _ in range(turns):
+        await checkpoint()
+
+    transport.close()  # as the event loop does at the end of what the server sends
+    await checkpoint()
+    connection.connection_lost(None)
+
+    with pytest.raises(UpstreamUnavailable) as caught:
+        await answer.news()
+    assert caught.value.sent == sent
+    assert transport.written == [b"request"] * sent
 
 
 @pytest.mark.parametrize("beside", [0, 3])

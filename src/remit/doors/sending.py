@@ -33,6 +33,11 @@ class SendingProtocol(TakingProtocol):
         self._unsent = answer
         self.loop.call_soon(self._send_out)
 
+    def eof_received(self) -> None:
+        """Take note that the client sends no more, which ends the connection."""
+        self._send_out()
+        super().eof_received()
+
     def shutdown(self) -> None:
         """End the connection as soon as nothing is being answered."""
         self._send_out()

@@ -171,9 +171,9 @@ def no_http(where: str) -> UpstreamUnavailable:
     return UpstreamUnavailable(f"answers at {where} with what is no HTTP", sent=True)
 
 
-def broken(where: str) -> UpstreamUnavailable:
+def broken(where: str, *, sent: bool = True) -> UpstreamUnavailable:
     """Return the error of a connection that was lost before the answer came."""
-    return UpstreamUnavailable(f"broke the connection to {where}", sent=True, transient=True)
+    return UpstreamUnavailable(f"broke the connection to {where}", sent=sent, transient=True)
 
 
 def broken_off() -> UpstreamUnavailable:

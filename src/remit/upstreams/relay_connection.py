@@ -83,8 +83,8 @@ class RelayConnection(asyncio.Protocol):
         return answer
 
     def _send_out(self) -> None:
-        request, self._unsent = self._unsent, b""
         if not self.is_closing():
+            request, self._unsent = self._unsent, b""
             self._transport.write(request)
 
     def close(self) -> None:
@@ -162,7 +162,7 @@ class RelayConnection(asyncio.Protocol):
             # uvloop does not tell of the end of a TLS stream otherwise. Whether somebody cut it
             # there does not matter: half a message is none.
             self.eof_received()
-        self._break(broken(self._where))
+        self._break(broken(self._where, sent=not self._unsent))
         self._on_lost(self)
 
     # What the parser calls.
