@@ -1,18 +1,19 @@
 """How answers leave (`doors/sending.py`): among others together, and before what follows them."""
 
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+import asyncio
+from collections.abc import Callable
 
 import anyio
+import anyio.lowlevel
 import pytest
 from anyio.abc import ByteStream
 from tests.doors.raw import closed, post
-from tests.doors.worlds import World, serving
 
 from remit.doors.asgi import Exchange
 from remit.doors.mcp.http import McpEndpoint
 from remit.doors.protocol import DoorProtocol
 from remit.doors.sending import SendingProtocol
+from remit.upstreams.company import Company
 
 WHOLE = b'{"id":1,"result":{}}'
 
@@ -33,15 +34,23 @@ def protocols(monkeypatch: pytest.MonkeyPatch) -> list[DoorProtocol]:
     return made
 
 
-@asynccontextmanager
-async def two_lines(world: World) -> AsyncGenerator[tuple[ByteStream, ByteStream]]:
-    async with serving(world) as url:
-        port = int(url.rpartition(":")[2])
-        async with (
-            await anyio.connect_tcp("127.0.0.1", port) as first,
-            await anyio.connect_tcp("127.0.0.1", port) as second,
-        ):
-            yield first, second
+class Noted:
+    """A transport that takes note of what it writes."""
+
+    def __init__(self, transport: asyncio.Transport, written: list[bytes]) -> None:
+        self._transport = transport
+        self._written = written
+
+    def write(self, data: bytes) -> None:
+        self._written.append(data)
+        self._transport.write(data)
+
+    def is_closing(self) -> bool:
+        return self._transport.is_closing()
+
+
+def others(_: Company) -> bool:
+    return True
 
 
 async def received(line: ByteStream) -> bytes:
@@ -77,50 +86,52 @@ def nonsense(protocol: DoorProtocol) -> None:
     ],
 )
 async def test_an_answer_that_is_held_leaves_before_what_follows_it(
-    files_world: World,
     protocols: list[DoorProtocol],
+    line: ByteStream,
     monkeypatch: pytest.MonkeyPatch,
     then: Then,
     follows: bytes,
 ) -> None:
-    go_on = anyio.Event()
-    held: list[bool] = []
+    async def answered(_: object, exchange: Exchange) -> None:
+        await exchange.respond(200, WHOLE)
+        then(protocols[0])
+
+    monkeypatch.setattr(Company, "has_others", others)
+    monkeypatch.setattr(McpEndpoint, "__call__", answered)
+    await line.send(post(1))
+
+    got = await received(line)
+    assert got.startswith(b"HTTP/1.1 200 OK\r\n")
+    with anyio.fail_after(30):
+        while follows not in got:
+            got += await line.receive()
+    assert await closed(line)
+
+
+async def test_an_answer_in_company_leaves_at_the_end_of_the_turn(
+    protocols: list[DoorProtocol], line: ByteStream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left: list[bool] = []
 
     async def answered(_: object, exchange: Exchange) -> None:
-        asked = protocols[0] if b'"id":1,' in await exchange.body() else protocols[1]
-        if asked is protocols[1]:
-            await go_on.wait()
-        else:
-            monkeypatch.setattr(asked, "send_soon", note)
-        await exchange.respond(200, WHOLE)
-        if asked is protocols[0]:
-            then(asked)
+        written: list[bytes] = []
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(protocols[0], "transport", Noted(protocols[0].transport, written))
+            await exchange.respond(200, WHOLE)
+            left.append(bool(written))
+            await anyio.lowlevel.checkpoint()
+        left.append(bool(written))
 
-    def note(answer: bytes) -> None:
-        held.append(True)
-        DoorProtocol.send_soon(protocols[0], answer)
-
+    monkeypatch.setattr(Company, "has_others", others)
     monkeypatch.setattr(McpEndpoint, "__call__", answered)
-    async with two_lines(files_world) as (first, second):
-        await second.send(post(2))
-        with anyio.fail_after(30):
-            while len(protocols) < 2 or not protocols[1].tasks:
-                await anyio.lowlevel.checkpoint()
-        await first.send(post(1))
+    await line.send(post(1))
+    await received(line)
 
-        got = await received(first)
-        assert got.startswith(b"HTTP/1.1 200 OK\r\n")
-        with anyio.fail_after(30):
-            while follows not in got:
-                got += await first.receive()
-        assert await closed(first)
-        go_on.set()
-        assert WHOLE in await received(second)
-    assert held == [True]
+    assert left == [False, True]
 
 
 async def test_an_answer_alone_leaves_at_once_and_the_client_is_waited_for(
-    files_world: World, protocols: list[DoorProtocol], monkeypatch: pytest.MonkeyPatch
+    protocols: list[DoorProtocol], line: ByteStream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delattr(SendingProtocol, "send_soon")
     asked: list[bool] = []
@@ -131,9 +142,8 @@ async def test_an_answer_alone_leaves_at_once_and_the_client_is_waited_for(
         asked.append(protocols[0].promptness.since > 0)
 
     monkeypatch.setattr(McpEndpoint, "__call__", answered)
-    async with two_lines(files_world) as (line, _):
-        for _ in range(2):
-            await line.send(post(1))
-            await received(line)
+    for _ in range(2):
+        await line.send(post(1))
+        await received(line)
 
     assert asked == [True] * 4

@@ -67,7 +67,8 @@ def canned() -> Results:
     ]
     broken = About(name="mcpo", version="-", note="", era="-", failed="it | does not install")
     machine = {
-        "processor": "abacus", "cores": "2", "memory": "1 GiB", "system": "none", "python": "Python 3.11",
+        "processor": "abacus", "cores": "2", "memory": "1 GiB", "system": "none",
+        "python": "Python 3.11",
     }  # fmt: skip
     life = Life(target="remit", listen=(900,), first_call=(1200,), idle=(70,), loaded=(75,))
     grown = Growth(target="remit", calls=(0, 500, 1000), resident=(70.0, 80.0, 88.0))

@@ -1,5 +1,7 @@
 """Staying awake for an answer that is about to come, and leaving together."""
 
+from contextlib import closing
+
 import anyio
 import pytest
 from anyio.lowlevel import checkpoint
@@ -8,6 +10,7 @@ from tests.upstreams.transports import TakesAll
 from remit.errors import UpstreamUnavailable
 from remit.testing.raw import open_raw_server
 from remit.upstreams import promptness
+from remit.upstreams.company import Company
 from remit.upstreams.http import place
 from remit.upstreams.promptness import WINDOW, Promptness
 from remit.upstreams.relay import Relay
@@ -168,9 +171,21 @@ async def test_a_request_that_never_left_a_lost_connection_counts_as_not_sent(
     assert transport.written == [b"request"] * sent
 
 
-@pytest.mark.parametrize("beside", [0, 3])
-async def test_a_request_alone_does_not_wait_for_the_turn_to_end(
-    beside: int, monkeypatch: pytest.MonkeyPatch
+async def test_what_leaves_in_one_turn_is_in_company_and_so_is_what_leaves_in_the_next() -> None:
+    company = Company()
+
+    assert [company.has_others(), company.has_others()] == [False, True]
+    await checkpoint()
+    assert company.has_others()
+    await checkpoint()
+    assert not company.has_others()
+    await checkpoint()
+    await checkpoint()
+    assert not company.has_others()
+
+
+async def test_a_request_waits_for_the_end_of_the_turn_in_company_alone(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     together: list[object] = []
     start = RelayConnection.start
@@ -179,13 +194,18 @@ async def test_a_request_alone_does_not_wait_for_the_turn_to_end(
         together.append(named["together"])
         return start(self, *given, **named)  # pyright: ignore[reportArgumentType] - as it came
 
+    async def ask() -> None:
+        with closing(await relay.prepare("POST", {}).send(b"{}")) as answer:
+            await answer.read()
+
     monkeypatch.setattr(RelayConnection, "start", note)
-    async with open_raw_server(*[[HI]] * 4) as server:
+    async with open_raw_server(*[[HI]] * 7) as server:
         pool = RelayPool(Target.parse(server.url), place(server.url), most=8, trust=Trust())
         relay = Relay(pool, server.url, {}, max_message=100)
-        async with anyio.create_task_group() as tasks:
-            for _ in range(1 + beside):
-                tasks.start_soon(relay.prepare("POST", {}).send, b"{}")
+        for calls in (2, 1, 1, 1, 2):  # the first two open connections, the last two find them
+            async with anyio.create_task_group() as tasks:
+                for _ in range(calls):
+                    tasks.start_soon(ask)
         await pool.close()
 
-    assert together == [bool(beside)] * (1 + beside)
+    assert together[3:] == [False, False, False, True]

@@ -429,7 +429,7 @@ class WholeExchange(Exchange):
         if not self.disconnected:
             if rest:
                 self._protocol.transport.writelines((data, *rest))
-            elif len(self._protocol.tasks) > 1 and self.keep_alive:
+            elif self._protocol.company.has_others() and self.keep_alive:
                 self._protocol.send_soon(data)
             else:
                 self._protocol.transport.write(data)

@@ -1,7 +1,7 @@
 """How whole answers leave.
 
-answer ──alone──────▶ socket; whether the next request comes at once is waited for awake
-   └──among others──▶ held ──end of the event loop's turn──▶ socket, one after the other
+answer ──alone───────▶ socket; a next request that is about to come is waited for awake
+   └──in company─────▶ held ──end of the event loop's turn──▶ socket, one after the other
 
 A client that sleeps is woken by the first byte for it: where many clients share a machine, or one
 client has many connections, that is paid once for all answers of a turn and not once for each.
@@ -10,18 +10,24 @@ client has many connections, that is paid once for all answers of a turn and not
 from typing import Any
 
 from remit.doors.taking import TakingProtocol
+from remit.upstreams.company import Company
 from remit.upstreams.promptness import Promptness
 
 
 class SendingProtocol(TakingProtocol):
     """uvicorn's HTTP protocol, which can hold an answer for a moment.
 
+    Args:
+        company: Of the answers to all clients of the same port.
+        given: What uvicorn gives its protocols.
+
     Attributes:
         promptness: What is known of the client: how soon it asks again.
     """
 
-    def __init__(self, **given: Any) -> None:
+    def __init__(self, *, company: Company, **given: Any) -> None:
         super().__init__(**given)
+        self.company = company
         self.promptness = Promptness()
         self._unsent = b""
 

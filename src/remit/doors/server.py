@@ -11,6 +11,7 @@ from remit.doors.head import Heads
 from remit.doors.http import Application
 from remit.doors.mcp.approach import PREFIX
 from remit.doors.protocol import DoorProtocol
+from remit.upstreams.company import Company
 
 
 class HttpServer(uvicorn.Server):
@@ -62,7 +63,13 @@ def build_http_server(
         on_cut: Is told before requests that outlast the grace are cut off.
         grace: Seconds that requests under way have to end at a stop.
     """
-    protocol = partial(DoorProtocol, answer=app.answer, prefix=PREFIX.encode(), heads=Heads())
+    protocol = partial(
+        DoorProtocol,
+        answer=app.answer,
+        prefix=PREFIX.encode(),
+        heads=Heads(),
+        company=Company(),
+    )
     config = uvicorn.Config(
         app,
         http=protocol,  # pyright: ignore[reportArgumentType] - a class, but for its first arguments

@@ -99,7 +99,7 @@ class RelayRequest:
         for _ in range(MOST_REDIRECTS):
             request = self._written(head, headers, body)
             connection = self._pool.at_hand() or await self._pool.take()
-            together = self._pool.busy > 1
+            together = self._pool.company.has_others()
             answer = connection.start(request, self._max_message, together=together)
             try:
                 while not answer.status:

@@ -10,6 +10,7 @@ from aiohappyeyeballs import (
 )
 
 from remit.errors import UpstreamUnavailable
+from remit.upstreams.company import Company
 from remit.upstreams.http import CONNECTING, unreachable
 from remit.upstreams.relay_bytes import Target
 from remit.upstreams.relay_connection import RelayConnection
@@ -37,8 +38,7 @@ class RelayPool:
         idle: Seconds that an unused connection is kept.
 
     Attributes:
-        busy: Connections that are in use or being opened; with those that rest never more than
-            the most.
+        company: Of the requests to this origin.
     """
 
     def __init__(
@@ -49,7 +49,8 @@ class RelayPool:
         self._trust = trust
         self._idle = idle
         self._most = most
-        self.busy = 0
+        self._busy = 0  # with those that rest never more than the most
+        self.company = Company()
         self._turns = Turns[RelayConnection | None](self._leave)
         self._resting: list[RelayConnection] = []
         self._open: set[RelayConnection] = set()
@@ -63,7 +64,7 @@ class RelayPool:
         while self._resting:
             connection = self._resting.pop()
             if not connection.is_closing():
-                self.busy += 1
+                self._busy += 1
                 return connection
         return None
 
@@ -76,8 +77,8 @@ class RelayPool:
         connection = self.at_hand()
         if connection is not None:
             return connection
-        if self.busy < self._most:
-            self.busy += 1
+        if self._busy < self._most:
+            self._busy += 1
         else:
             connection = await self._turns.wait()
             if connection is not None and not connection.is_closing():
@@ -137,7 +138,7 @@ class RelayPool:
         """Give up a place, and its connection; whoever is next looks whether that still holds."""
         if self._turns.waiting and self._turns.hand(connection):
             return
-        self.busy -= 1
+        self._busy -= 1
         if connection is None:
             return
         connection.idle_since = self._loop.time()
