@@ -123,3 +123,12 @@ def test_what_is_more_or_less_than_head_and_body_is_not_kept(data: bytes) -> Non
     heads.keep(data, Head("POST", "/", ()), b"body")
 
     assert heads.find(data) is None
+
+
+def test_bytes_that_end_before_the_head_does_are_no_known_head() -> None:
+    heads, head = Heads(), Head("POST", "/", ())
+    heads.keep(b"POST / HTTP/1.1\r\n\r\n", head, b"")
+
+    assert heads.find(b"POST / HTTP/1.1\r\n\r\n") == (head, b"")
+    assert heads.find(b"POST / HTTP/1.1") is None
+    assert heads.find(b"POST / HTTP/1.1\r\n") is None
