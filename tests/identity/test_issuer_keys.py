@@ -3,6 +3,7 @@
 import json
 import socket
 from collections.abc import Callable
+from dataclasses import replace
 
 import anyio
 import pytest
@@ -297,6 +298,28 @@ async def test_issuers_change_without_a_restart(setting: Setting) -> None:
 
     setting.issuers = (*trusted,)
     await authenticate(token)
+
+
+async def test_while_the_issuers_stay_nothing_is_forgotten(setting: Setting) -> None:
+    tokens = setting.verifier()
+    await tokens(setting.token())
+    changes = tokens.look_for_changes()
+
+    assert tokens.look_for_changes() == changes
+
+
+async def test_another_issuer_beside_it_leaves_the_keys_of_one_as_they_are(
+    setting: Setting,
+) -> None:
+    tokens = setting.verifier()
+    await tokens(setting.token())
+    changes = tokens.look_for_changes()
+
+    setting.issuers = (*setting.issuers, replace(setting.issuers[0], issuer="another"))
+    assert tokens.look_for_changes() == changes + 1
+    await tokens(setting.token())
+
+    assert setting.issuer.fetches == 1
 
 
 @pytest.mark.parametrize(
