@@ -132,3 +132,15 @@ def test_bytes_that_end_before_the_head_does_are_no_known_head() -> None:
     assert heads.find(b"POST / HTTP/1.1\r\n\r\n") == (head, b"")
     assert heads.find(b"POST / HTTP/1.1") is None
     assert heads.find(b"POST / HTTP/1.1\r\n") is None
+
+
+def test_what_follows_from_a_head_is_made_once() -> None:
+    head, asked = Head("POST", "/mcp", ()), list[Head]()
+
+    def path_of(of: Head) -> str:
+        asked.append(of)
+        return of.path
+
+    assert [head.made(path_of) for _ in range(3)] == ["/mcp"] * 3
+    assert head.made(lambda of: of.method) == "POST"
+    assert asked == [head]
