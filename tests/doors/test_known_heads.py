@@ -144,3 +144,24 @@ def test_what_follows_from_a_head_is_made_once() -> None:
     assert [head.made(path_of) for _ in range(3)] == ["/mcp"] * 3
     assert head.made(lambda of: of.method) == "POST"
     assert asked == [head]
+
+
+CHUNKED = b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("data", "body", "other"),
+    [
+        (CHUNKED + b"4\r\nbody\r\n0\r\n\r\n", b"body", CHUNKED + b"1\r\nx"),
+        (b"POST / HTTP/1.1\n\n", b"", b"POST / HTTP/1.1\n\n\r\n\r\n"),
+    ],
+    ids=["a body in chunks", "ends of lines that are none"],
+)
+def test_a_head_that_was_not_plain_is_not_known_before_other_bytes_either(
+    data: bytes, body: bytes, other: bytes
+) -> None:
+    heads = Heads()
+
+    heads.keep(data, Head("POST", "/", ()), body)
+
+    assert heads.find(other) is None
