@@ -9,9 +9,10 @@ import pytest
 from remit.errors import StorageUnavailable, Unauthenticated
 from remit.identity.api_keys import KeyText, hash_secret, make_key_text
 from remit.identity.authenticate import MOST_VERIFIED, Authenticator, principal_of
-from remit.identity.credentials import CredentialRefused
+from remit.identity.credentials import CredentialRefused, VerifiedToken
+from remit.model.agents import Agent
 from remit.model.keys import Key
-from remit.model.principals import Principal, PrincipalKind
+from remit.model.principals import AgentType, Principal, PrincipalKind
 from remit.testing.fakes import InMemoryKeys
 
 NOON = datetime(2026, 11, 27, 12, 0, tzinfo=UTC)
@@ -41,6 +42,18 @@ class CountingKeys(InMemoryKeys):
         if self.finding_fails:
             raise StorageUnavailable("the database is away")
         return await super().find(key_id)
+
+
+class Tokens:
+    """Issuers that have changed as often as it is told; no token of theirs holds."""
+
+    changes = 0
+
+    def look_for_changes(self) -> int:
+        return self.changes
+
+    async def __call__(self, text: str) -> VerifiedToken:
+        raise CredentialRefused("no token holds")
 
 
 class SlowKeys(InMemoryKeys):
@@ -101,7 +114,11 @@ def test_a_principal_ends_with_its_key(expires: int | None, revoked: int | None)
     moments = {None: None, 1: NOON, 2: NOON + timedelta(hours=1)}
     held = replace(key(), expires=moments[expires], revoked=moments[revoked])
 
+    agents = replace(held, agent="w1")
+    agent = Agent(id="w1", tenant="default", type=AgentType.WORKER, created=NOON)
+
     assert principal_of(held).expires == NOON
+    assert principal_of(agents, agent).expires == principal_of(agents).expires == NOON
 
 
 async def test_the_bearer_of_a_key_is_asked_for_again_and_its_use_noted() -> None:
@@ -198,6 +215,16 @@ async def test_a_key_that_holds_is_looked_up_once() -> None:
 
     assert first == again
     assert keys.finds == [TEXT.id]
+
+
+async def test_a_change_of_the_issuers_is_looked_after_once() -> None:
+    keys, tokens = CountingKeys(key()), Tokens()
+    authenticate = Authenticator(keys, tokens=tokens, now=Clock())
+
+    for tokens.changes in (1, 1, 2, 2):
+        await authenticate(TEXT.reveal())
+
+    assert keys.finds == [TEXT.id] * 2
 
 
 async def test_a_wrong_secret_is_refused_while_the_right_one_is_remembered() -> None:
