@@ -53,6 +53,7 @@ class Tokens:
         return self.changes
 
     async def __call__(self, text: str) -> VerifiedToken:
+        del text
         raise CredentialRefused("no token holds")
 
 
