@@ -73,6 +73,18 @@ async def test_a_new_key_under_the_same_id_costs_one_fetch(setting: Setting) -> 
     assert setting.issuer.fetches == 2
 
 
+async def test_newer_keys_let_no_token_in_that_none_of_them_signed(setting: Setting) -> None:
+    authenticate = setting.authenticator()
+    await authenticate(setting.token())
+    attacker = FakeIssuer()
+    attacker.keys = {"k1": RSAKey.generate_key(2048)}
+    setting.issuer.keys = {**setting.issuer.keys, "k2": RSAKey.generate_key(2048)}
+
+    assert await refused(authenticate, attacker.token({"exp": setting.at(60)}))
+    assert setting.issuer.fetches == 2
+    await authenticate(setting.token(kid="k2"))
+
+
 async def test_a_hundred_random_key_ids_cost_two_fetches(setting: Setting) -> None:
     authenticate = setting.authenticator()
     tokens = [setting.token(header={"kid": f"random-{number}"}) for number in range(100)]
