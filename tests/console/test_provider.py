@@ -502,19 +502,19 @@ async def test_a_change_of_the_declaration_counts_at_the_next_request(
 @pytest.mark.parametrize(
     "change", [{"issuer": "https://idp.example.test"}, {"client_id": "another"}], ids=str
 )
-async def test_a_session_ends_with_the_declaration_of_its_provider(
+async def test_a_session_and_a_sign_in_end_with_the_declaration_of_their_provider(
     world: World, browser: Browser, idp: FakeAuthorizationServer, change: dict[str, Any]
 ) -> None:
-    del idp
     await browser.sign_in_at_provider()
-    before = world.oidc
+    back, before = await browser.at_provider(), world.oidc
+    idp.asked_for.clear()
 
     declare(world, **change)
-    after = await browser.me()
+    after, refused = await browser.me(), await browser.client.get(back)
     world.oidc = before
 
-    assert after is None
-    assert await browser.me() is None
+    assert (after, await browser.me()) == (None, None)
+    assert (refused.status_code, idp.asked_for) == (400, [])  # mix-up (RFC 9207)
 
 
 async def test_a_tenant_that_is_to_be_claimed_and_is_not_is_none(

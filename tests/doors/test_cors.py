@@ -13,6 +13,13 @@ ASKED = {
     "Access-Control-Request-Headers": "authorization, content-type, Mcp-Param-Path, x-custom",
 }
 
+SENT = (
+    "accept, authorization, content-type, idempotency-key, if-match, last-event-id, mcp-method,"
+    " mcp-name, mcp-protocol-version, mcp-session-id, x-api-key"
+)
+"""What clients of `/mcp` and `/api` send that a browser asks about."""
+READ = "etag, mcp-session-id, retry-after, www-authenticate, x-request-id"
+
 
 def listed(world: World) -> World:
     world.http = HttpSettings(
@@ -37,9 +44,32 @@ async def test_a_preflight_of_a_listed_page_needs_no_credential(
     assert reply.headers["access-control-allow-origin"] == PAGE
     assert reply.headers["access-control-allow-methods"] == "GET, POST, PUT, PATCH, DELETE"
     assert "access-control-allow-credentials" not in reply.headers
-    sent = reply.headers["access-control-allow-headers"].split(", ")
-    assert {"authorization", "content-type", "mcp-session-id", "mcp-param-path"} <= set(sent)
-    assert "x-custom" not in sent
+    assert reply.headers["access-control-allow-headers"] == f"{SENT}, mcp-param-path"
+    assert reply.headers["access-control-max-age"] == "600"
+    assert reply.headers["vary"] == "Origin, Access-Control-Request-Headers"
+
+
+@pytest.mark.parametrize(
+    ("asked", "more"),
+    [
+        (None, ""),
+        ("Mcp-Param-B,mcp-param-a , MCP-PARAM-B", ", mcp-param-a, mcp-param-b"),
+        ("mcp-param-" + "a" * 128, ", mcp-param-" + "a" * 128),
+        ("mcp-param-" + "a" * 129, ""),
+        ("mcp-param-", ""),
+        ("mcp-param-a b, x-mcp-param-a, mcp-param-*, *", ""),
+    ],
+    ids=["nothing", "several", "longest", "too long", "nameless", "odd"],
+)
+async def test_a_page_may_send_what_clients_send_and_arguments_that_are_mirrored(
+    files_world: World, wire: Wire, asked: str | None, more: str
+) -> None:
+    listed(files_world)
+
+    headers = ASKED | {"Access-Control-Request-Headers": asked, "Authorization": None}
+    reply = await wire.send(verb="OPTIONS", headers=headers)
+
+    assert reply.headers["access-control-allow-headers"] == SENT + more
 
 
 @pytest.mark.parametrize(
@@ -87,7 +117,7 @@ async def test_a_listed_page_may_read_answers_and_refusals(files_world: World, w
     assert (answer.status, refusal.status) == (200, 401)
     for reply in (answer, refusal):
         assert reply.headers["access-control-allow-origin"] == PAGE
-        assert "mcp-session-id" in reply.headers["access-control-expose-headers"]
+        assert reply.headers["access-control-expose-headers"] == READ
         assert reply.headers["vary"] == "Origin"
 
 

@@ -181,13 +181,23 @@ async def test_a_message_of_another_content_type_is_refused(wire: Wire, kind: st
     assert reply.status == 415
 
 
+@pytest.mark.parametrize("kind", ["application/json; charset=utf-8", "Application/JSON ;a=b"])
+async def test_a_content_type_is_read_without_parameters_in_any_letters(
+    wire: Wire, kind: str
+) -> None:
+    assert (await wire.send(initialize(), headers={"Content-Type": kind})).status == 200
+
+
 @pytest.mark.parametrize(
     ("accept", "status", "kind"),
     [
         ("application/json, text/event-stream", 200, "application/json"),
         ("application/json", 200, "application/json"),
         ("*/*", 200, "application/json"),
+        ("application/*", 200, "application/json"),
+        ("Application/JSON ; q=1", 200, "application/json"),
         ("text/event-stream", 200, "text/event-stream"),
+        ("text/*", 200, "text/event-stream"),
         ("text/html", 406, "application/json"),
         ("application/jsonx", 406, "application/json"),
     ],

@@ -123,3 +123,45 @@ def test_what_is_more_or_less_than_head_and_body_is_not_kept(data: bytes) -> Non
     heads.keep(data, Head("POST", "/", ()), b"body")
 
     assert heads.find(data) is None
+
+
+def test_bytes_that_end_before_the_head_does_are_no_known_head() -> None:
+    heads, head = Heads(), Head("POST", "/", ())
+    heads.keep(b"POST / HTTP/1.1\r\n\r\n", head, b"")
+
+    assert heads.find(b"POST / HTTP/1.1\r\n\r\n") == (head, b"")
+    assert heads.find(b"POST / HTTP/1.1") is None
+    assert heads.find(b"POST / HTTP/1.1\r\n") is None
+
+
+def test_what_follows_from_a_head_is_made_once() -> None:
+    head, asked = Head("POST", "/mcp", ()), list[Head]()
+
+    def path_of(of: Head) -> str:
+        asked.append(of)
+        return of.path
+
+    assert [head.made(path_of) for _ in range(3)] == ["/mcp"] * 3
+    assert head.made(lambda of: of.method) == "POST"
+    assert asked == [head]
+
+
+CHUNKED = b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("data", "body", "other"),
+    [
+        (CHUNKED + b"4\r\nbody\r\n0\r\n\r\n", b"body", CHUNKED + b"1\r\nx"),
+        (b"POST / HTTP/1.1\n\n", b"", b"POST / HTTP/1.1\n\n\r\n\r\n"),
+    ],
+    ids=["a body in chunks", "ends of lines that are none"],
+)
+def test_a_head_that_was_not_plain_is_not_known_before_other_bytes_either(
+    data: bytes, body: bytes, other: bytes
+) -> None:
+    heads = Heads()
+
+    heads.keep(data, Head("POST", "/", ()), body)
+
+    assert heads.find(other) is None

@@ -9,9 +9,10 @@ import pytest
 from remit.errors import StorageUnavailable, Unauthenticated
 from remit.identity.api_keys import KeyText, hash_secret, make_key_text
 from remit.identity.authenticate import MOST_VERIFIED, Authenticator, principal_of
-from remit.identity.credentials import CredentialRefused
+from remit.identity.credentials import CredentialRefused, VerifiedToken
+from remit.model.agents import Agent
 from remit.model.keys import Key
-from remit.model.principals import Principal, PrincipalKind
+from remit.model.principals import AgentType, Principal, PrincipalKind
 from remit.testing.fakes import InMemoryKeys
 
 NOON = datetime(2026, 11, 27, 12, 0, tzinfo=UTC)
@@ -41,6 +42,19 @@ class CountingKeys(InMemoryKeys):
         if self.finding_fails:
             raise StorageUnavailable("the database is away")
         return await super().find(key_id)
+
+
+class Tokens:
+    """Issuers that have changed as often as it is told; no token of theirs holds."""
+
+    changes = 0
+
+    def look_for_changes(self) -> int:
+        return self.changes
+
+    async def __call__(self, text: str) -> VerifiedToken:
+        del text
+        raise CredentialRefused("no token holds")
 
 
 class SlowKeys(InMemoryKeys):
@@ -101,7 +115,11 @@ def test_a_principal_ends_with_its_key(expires: int | None, revoked: int | None)
     moments = {None: None, 1: NOON, 2: NOON + timedelta(hours=1)}
     held = replace(key(), expires=moments[expires], revoked=moments[revoked])
 
+    agents = replace(held, agent="w1")
+    agent = Agent(id="w1", tenant="default", type=AgentType.WORKER, created=NOON)
+
     assert principal_of(held).expires == NOON
+    assert principal_of(agents, agent).expires == principal_of(agents).expires == NOON
 
 
 async def test_the_bearer_of_a_key_is_asked_for_again_and_its_use_noted() -> None:
@@ -200,6 +218,16 @@ async def test_a_key_that_holds_is_looked_up_once() -> None:
     assert keys.finds == [TEXT.id]
 
 
+async def test_a_change_of_the_issuers_is_looked_after_once() -> None:
+    keys, tokens = CountingKeys(key()), Tokens()
+    authenticate = Authenticator(keys, tokens=tokens, now=Clock())
+
+    for tokens.changes in (1, 1, 2, 2):
+        await authenticate(TEXT.reveal())
+
+    assert keys.finds == [TEXT.id] * 2
+
+
 async def test_a_wrong_secret_is_refused_while_the_right_one_is_remembered() -> None:
     authenticate = Authenticator(InMemoryKeys(key()), now=Clock())
     await authenticate(TEXT.reveal())
@@ -227,14 +255,15 @@ async def test_whoever_waits_for_a_change_hears_of_it_at_once_or_afterwards() ->
         heard.append(await authenticate.wait(seen))
 
     with anyio.fail_after(20):
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(wait, 0)
-            await anyio.wait_all_tasks_blocked()
-            assert heard == []
-            authenticate.forget()
-        assert heard == [1]
+        for seen in (0, 1):  # who has heard of a change waits for the next one, and does not spin
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(wait, seen)
+                await anyio.wait_all_tasks_blocked()
+                assert len(heard) == seen
+                authenticate.forget()
+            assert heard[-1] == seen + 1
         authenticate.forget()
-        assert await authenticate.wait(1) == 2
+        assert await authenticate.wait(2) == 3
 
 
 async def test_a_key_read_before_it_was_revoked_is_not_remembered_after_it() -> None:

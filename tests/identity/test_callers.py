@@ -145,9 +145,9 @@ async def test_a_key_of_an_agent_that_does_not_exist_is_refused(setting: Setting
 
 
 def test_an_agents_key_without_its_agent_has_no_power() -> None:
-    nobody = principal_of(key(agent="w1", roles=("designer",), act_for=("w2",)))
+    held = key(agent="w1", tenant="acme", roles=("designer",), act_for=("w2",))
 
-    assert nobody == Principal(kind=PrincipalKind.AGENT, name="w1")
+    assert principal_of(held) == Principal(kind=PrincipalKind.AGENT, name="w1", tenant="acme")
 
 
 def test_a_principal_wears_every_hat_of_its_key() -> None:

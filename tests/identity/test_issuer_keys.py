@@ -3,6 +3,7 @@
 import json
 import socket
 from collections.abc import Callable
+from dataclasses import replace
 
 import anyio
 import pytest
@@ -70,6 +71,18 @@ async def test_a_new_key_under_the_same_id_costs_one_fetch(setting: Setting) -> 
     assert setting.issuer.fetches == 2
     assert await refused(authenticate, old)  # remembered once, but its key is gone
     assert setting.issuer.fetches == 2
+
+
+async def test_newer_keys_let_no_token_in_that_none_of_them_signed(setting: Setting) -> None:
+    authenticate = setting.authenticator()
+    await authenticate(setting.token())
+    attacker = FakeIssuer()
+    attacker.keys = {"k1": RSAKey.generate_key(2048)}
+    setting.issuer.keys = {**setting.issuer.keys, "k2": RSAKey.generate_key(2048)}
+
+    assert await refused(authenticate, attacker.token({"exp": setting.at(60)}))
+    assert setting.issuer.fetches == 2
+    await authenticate(setting.token(kid="k2"))
 
 
 async def test_a_hundred_random_key_ids_cost_two_fetches(setting: Setting) -> None:
@@ -297,6 +310,28 @@ async def test_issuers_change_without_a_restart(setting: Setting) -> None:
 
     setting.issuers = (*trusted,)
     await authenticate(token)
+
+
+async def test_while_the_issuers_stay_nothing_is_forgotten(setting: Setting) -> None:
+    tokens = setting.verifier()
+    await tokens(setting.token())
+    changes = tokens.look_for_changes()
+
+    assert tokens.look_for_changes() == changes
+
+
+async def test_another_issuer_beside_it_leaves_the_keys_of_one_as_they_are(
+    setting: Setting,
+) -> None:
+    tokens = setting.verifier()
+    await tokens(setting.token())
+    changes = tokens.look_for_changes()
+
+    setting.issuers = (*setting.issuers, replace(setting.issuers[0], issuer="another"))
+    assert tokens.look_for_changes() == changes + 1
+    await tokens(setting.token())
+
+    assert setting.issuer.fetches == 1
 
 
 @pytest.mark.parametrize(

@@ -59,8 +59,11 @@ async def test_a_tenants_own_issuer_speaks_for_no_other(two: Setting) -> None:
         await two.authenticator()(two.token({"tenant": "default"}))
 
 
-async def test_of_several_entries_of_one_issuer_that_of_the_tenant_counts(two: Setting) -> None:
-    two.declare(tenant="default")
+@pytest.mark.parametrize("speaks_for", ["default", ""], ids=["default", "all"])
+async def test_of_several_entries_of_one_issuer_that_of_the_tenant_counts(
+    two: Setting, speaks_for: str
+) -> None:
+    two.declare(tenant=speaks_for)
     (first,) = two.issuers
     two.declare(tenant="acme")
     two.issuers = (first, *two.issuers)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import structlog.testing
 from joserfc.jwk import ECKey, OctKey, OKPKey, RSAKey
 from tests.identity.conftest import Setting
 
@@ -99,9 +100,11 @@ REFUSED: dict[str, Make] = {
     "exp is beyond the calendar": lambda s: s.token({"exp": 10**400}),
     "exp = now - leeway - 1": lambda s: s.token({"exp": s.at(-31)}),
     "exp = now - leeway": lambda s: s.token({"exp": s.at(-30)}),
-    "nbf = now + leeway + 5": lambda s: s.token({"nbf": s.at(35)}),
-    "iat = now + leeway + 5": lambda s: s.token({"iat": s.at(35)}),
+    "nbf = now + leeway + 1": lambda s: s.token({"nbf": s.at(31)}),
+    "iat = now + leeway + 1": lambda s: s.token({"iat": s.at(31)}),
     "nbf as text": lambda s: s.token({"nbf": "0"}),
+    "nbf is true": lambda s: s.token({"nbf": True}),
+    "iat is true": lambda s: s.token({"iat": True}),
     "iat is null": lambda s: s.token({"iat": None}),
     "kid is unknown": lambda s: s.token(header={"kid": "k9"}),
     "kid is a number": lambda s: s.token(header={"kid": 1}),
@@ -147,7 +150,7 @@ HELD: dict[str, Make] = {
     "aud is a list that holds it": lambda s: s.token({"aud": ["else", AUDIENCE, 7]}),
     "exp = now - leeway + 1": lambda s: s.token({"exp": s.at(-29)}),
     "exp is a fraction": lambda s: s.token({"exp": s.at(0.5)}),
-    "nbf and iat 4 s ahead": lambda s: s.token({"nbf": s.at(4), "iat": s.at(4)}),
+    "nbf and iat = now + leeway": lambda s: s.token({"nbf": s.at(30), "iat": s.at(30)}),
     "kid is absent": lambda s: s.token(header={"kid": ...}),
     "jku is there and ignored": lambda s: s.token(header={"jku": "http://127.0.0.1:9/keys"}),
     "jwk is there and ignored": lambda s: s.token(header={"jwk": {"kty": "oct", "k": "AAAA"}}),
@@ -221,7 +224,11 @@ async def test_without_a_secret_worth_the_name_nothing_holds(
         setting.environ["IDP_SECRET"] = secret
     setting.declare(secret_env="IDP_SECRET", jwks_url="")
 
-    assert await is_refused(setting, setting.token())
+    with structlog.testing.capture_logs() as logged:
+        assert await is_refused(setting, setting.token())
+
+    told = [each for each in logged if each["log_level"] == "warning"]
+    assert [(each["variable"], each["least_bytes"]) for each in told] == [("IDP_SECRET", 32)]
 
 
 async def test_the_leeway_is_the_issuers(setting: Setting) -> None:

@@ -9,18 +9,19 @@ from pathlib import Path
 import anyio
 import anyio.lowlevel
 import pytest
-from sqlalchemy import text
+from sqlalchemy import text, update
 
 from remit.errors import Conflict, StartupError
 from remit.identity.record_keys import RecordKeys, make_record_key
 from remit.model.retention import Retention
 from remit.storage import retention
 from remit.storage.audit import open_audit
-from remit.storage.chain import FIELDS, ChainReport
+from remit.storage.chain import FIELDS, ChainReport, canonical_time, chained_rows, row_hash
 from remit.storage.cuts import NoKeys
 from remit.storage.database import Database, default_url, open_database
 from remit.storage.insertion import insert_events
 from remit.storage.retention import BATCH, prune
+from remit.storage.tables import audit_events
 from remit.storage.verify import verify_chain
 from remit.testing.fakes import sample_event
 
@@ -200,6 +201,28 @@ async def test_rows_that_do_not_hold_are_not_removed(database: Database, keys: R
     report = await _verify(database, keys)
     assert report.broken is not None
     assert (report.broken.link, report.cuts) == (7, ())
+
+
+async def test_rows_behind_a_gap_are_not_removed_though_their_hashes_were_made_to_fit(
+    database: Database, keys: RecordKeys
+) -> None:
+    await _insert(database, 1, 11)
+    await _tamper(database, "DELETE FROM audit_events WHERE seq = 5")
+    async with database.writing() as connection:
+        previous = ""
+        for row in (await connection.execute(chained_rows("default"))).all():
+            values = [getattr(row, name) for name in FIELDS]
+            values[FIELDS.index("time")] = canonical_time(row.time)
+            previous = row_hash(previous, row.link, values)
+            await connection.execute(
+                update(audit_events).where(audit_events.c.seq == row.seq).values(hash=previous)
+            )
+    await _tamper(database, f"UPDATE audit_chain SET hash = '{previous}'")  # noqa: S608 - hex
+
+    with pytest.raises(Conflict, match="does not hold at row 6"):
+        await _prune(database, keys, 2)
+
+    assert await _broken(database, keys) == ("removed", 5)
 
 
 async def test_a_young_row_by_another_hand_does_not_take_the_others_with_it(

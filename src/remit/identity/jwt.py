@@ -77,7 +77,6 @@ class JwtVerifier:
         environ: Mapping[str, str],
         tenants: TenantNames | None = None,
         now: Callable[[], datetime] = utc_now,
-        open_source: Callable[[JwtIssuer, Callable[[], None]], Source] | None = None,
     ) -> None:
         """Ask nobody yet.
 
@@ -87,7 +86,6 @@ class JwtVerifier:
             environ: Where `secret_env` is looked up.
             tenants: Which tenants there are; without it, any that a token names.
             now: The time, aware UTC.
-            open_source: Gives the keys of an issuer; by default as it is declared.
         """
         self._changes = 0
         self._issuers = issuers
@@ -95,7 +93,6 @@ class JwtVerifier:
         self._environ = environ
         self._tenants = tenants
         self._now = now
-        self._open = open_source or self._declared_source
         self._known: Sequence[JwtIssuer] = ()
         self._trusted: Sequence[_Trusted] = ()
 
@@ -133,7 +130,7 @@ class JwtVerifier:
         if issuers is not self._known:
             kept = {id(each.issuer): each for each in self._trusted}
             self._trusted = [
-                kept.get(id(issuer)) or _Trusted(issuer, self._open(issuer, self._count))
+                kept.get(id(issuer)) or _Trusted(issuer, self._declared_source(issuer))
                 for issuer in issuers
             ]
             self._known = issuers
@@ -203,7 +200,7 @@ class JwtVerifier:
     def _count(self) -> None:
         self._changes += 1
 
-    def _declared_source(self, issuer: JwtIssuer, changed: Callable[[], None]) -> Source:
+    def _declared_source(self, issuer: JwtIssuer) -> Source:
         if issuer.secret_env:
             return _Fixed(_secret_keys(issuer, self._environ.get(issuer.secret_env, "")))
         if issuer.jwks_file:
@@ -214,7 +211,7 @@ class JwtVerifier:
 
             load = UrlKeys(issuer.jwks_url, allow_private=issuer.allow_private_url)
             every = URL_EVERY
-        return KeySource(load, issuer=issuer.issuer, every=every, changed=changed)
+        return KeySource(load, issuer=issuer.issuer, every=every, changed=self._count)
 
 
 class _Fixed:

@@ -12,7 +12,7 @@ write the database can compute a whole new chain: note the last hash elsewhere t
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Final, Literal
 
 import msgspec
@@ -182,8 +182,6 @@ def _values_of(row: Row[Any]) -> list[object]:
 
 
 def canonical_time(moment: datetime) -> str:
-    """Return the one spelling of a time that is hashed: UTC, to the microsecond."""
-    if moment.tzinfo is not UTC:
-        return moment.isoformat(timespec="microseconds")
+    """Return the one spelling of a time, aware UTC, that is hashed: to the microsecond."""
     spelled = _encode(moment)[1:-2].decode()  # "…Z" without quotes and zone; three times as fast
     return f"{spelled}+00:00" if "." in spelled else f"{spelled}.000000+00:00"
