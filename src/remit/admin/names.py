@@ -94,10 +94,15 @@ def is_name(text: str) -> bool:
     )
 
 
-def told(names: Iterable[str]) -> str:
-    """Return names for a message: the first of them, and how many more there are."""
+def told(names: Iterable[str], total: int | None = None) -> str:
+    """Return names for a message: the first of them, and how many more there are.
+
+    Args:
+        names: All of them, or the first MOST_TOLD.
+        total: How many there are, where these are not all.
+    """
     known = tuple(names)
-    more = len(known) - MOST_TOLD
+    more = (len(known) if total is None else total) - MOST_TOLD
     shown = ", ".join(known[:MOST_TOLD]) or "none"
     return f"{shown} and {more:,} more" if more > 0 else shown
 
