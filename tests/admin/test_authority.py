@@ -9,6 +9,7 @@ import pytest
 from tests.calls.worlds import World, declared, tool
 
 from remit.admin.authority import Answer, Authority, WhoCan
+from remit.admin.subjects import NamedCaller, Rights
 from remit.errors import BadCall, CallDenied
 from remit.model.declaration import Declaration
 from remit.model.grants import Grant
@@ -59,6 +60,21 @@ def key(name: str, *roles: str, tenant: str = "default") -> Key:
         roles=roles,
         created=NOON - timedelta(days=1),
     )
+
+
+def named(*keys: Key) -> Sequence[NamedCaller]:
+    """Return who bears keys that are no agents'."""
+    kind = PrincipalKind.KEY
+    return [
+        NamedCaller(
+            kind,
+            one.name,
+            one.tenant,
+            one.name,
+            Rights(kind, roles=one.roles, user_roles=one.user_roles, service=one.service),
+        )
+        for one in keys
+    ]
 
 
 def test_the_limits_that_a_call_falls_under_are_shown_where_it_is_allowed() -> None:
@@ -168,7 +184,7 @@ def test_a_name_that_means_nothing_is_a_no_that_says_how_to_ask(alias: str) -> N
 def test_a_name_that_fits_several_tools_lists_them_to_whoever_asks_who_can() -> None:
     # R2
     with pytest.raises(BadCall) as bad:
-        authority(ToolId("a_", "x"), ToolId("a", "_x")).who_can("mcp__a___x", [], NOON)
+        authority(ToolId("a_", "x"), ToolId("a", "_x")).who_can("mcp__a___x")
 
     assert str(bad.value) == (
         "the name 'mcp__a___x' fits several tools: a/_x, a_/x; use one of them"
@@ -211,7 +227,7 @@ def test_a_name_that_fits_several_tools_means_what_it_would_mean_in_a_call(
 def test_everybody_who_can_is_named_in_the_shape_of_the_contract() -> None:
     keys = [key("ci", "clerk", "lead"), key("bot", "clerk"), key("root")]
 
-    found = authority().who_can("git__push", keys, NOON)
+    found = authority().who_can("git__push", named(*keys))
 
     assert (found.roles, found.keys) == (("lead",), ("ci",))
     assert found.to_json() == {
@@ -255,7 +271,7 @@ def test_who_can_only_by_two_hats_is_told_as_a_pair() -> None:
         compile_snapshot(declaration, tenant="default", revision=1, now=NOON), Names.build(()), ()
     )
 
-    found = asked.who_can("wiki/read", [], NOON, disabled={"out"})
+    found = asked.who_can("wiki/read", disabled={"out"})
 
     assert found.users == ("ann", "bob", "member")
     assert found.hats == (
@@ -268,8 +284,8 @@ def test_who_can_only_by_two_hats_is_told_as_a_pair() -> None:
     )
     assert (found.roles, found.keys) == (("able",), ())
     assert found.rows()[1:] == [("only both", pair) for pair in found.hats]
-    assert asked.who_can("wiki/delete", [], NOON).hats == ()
-    assert asked.who_can("gone/read", [], NOON).hats == ()
+    assert asked.who_can("wiki/delete").hats == ()
+    assert asked.who_can("gone/read").hats == ()
 
 
 def test_a_service_key_is_named_as_one() -> None:
@@ -279,8 +295,8 @@ def test_a_service_key_is_named_as_one() -> None:
     asked = Authority(snapshot, Names.build(()), ())
     keys = [replace(key("reports"), service=True), replace(key("ops"), user_roles=(UserRole.DATA,))]
 
-    found = asked.who_can("data/list_queries", keys, NOON)
-    may = asked.who_can("data/health", keys, NOON)
+    found = asked.who_can("data/list_queries", named(*keys))
+    may = asked.who_can("data/health", named(*keys))
 
     assert {*found.keys, *may.keys} <= {"reports", "ops"}
     assert may.keys == ("reports", "ops")
@@ -306,7 +322,7 @@ def test_who_is_barred_is_refused_by_the_first_layer_and_all_layers_are_told() -
 def test_roles_come_in_the_order_of_the_declaration_and_keys_in_their_own() -> None:
     keys = [key("z", "lead"), key("a", "intern")]
 
-    assert authority().who_can("git/status", keys, NOON) == WhoCan(
+    assert authority().who_can("git/status", named(*keys)) == WhoCan(
         roles=("lead", "clerk", "intern"), keys=("z", "a"), available=True
     )
 
@@ -314,25 +330,15 @@ def test_roles_come_in_the_order_of_the_declaration_and_keys_in_their_own() -> N
 def test_whether_a_tool_is_offered_is_said_to_whoever_asks_who_can() -> None:
     found = authority(available=(ToolId("git", "push"),))
 
-    assert found.who_can("git/push", [], NOON).available
-    assert not found.who_can("git/pussh", [], NOON).available
-
-
-def test_a_key_that_does_not_hold_can_nothing() -> None:
-    keys = [
-        replace(key("expired", "lead"), expires=NOON),
-        replace(key("revoked", "lead"), revoked=NOON - timedelta(hours=1)),
-        replace(key("holds", "lead"), expires=NOON + timedelta(seconds=1)),
-    ]
-
-    assert authority().who_can("git/push", keys, NOON).keys == ("holds",)
+    assert found.who_can("git/push").available
+    assert not found.who_can("git/pussh").available
 
 
 def test_an_administrators_key_can_nothing_by_that_alone() -> None:
     # R12
     keys = [replace(key("admin"), admin=True), key("elsewhere", "lead", tenant="acme")]
 
-    assert authority().who_can("git/push", keys, NOON).keys == ()
+    assert authority().who_can("git/push", named(*keys)).keys == ()
 
 
 def test_another_spelling_of_a_resource_means_nothing_unless_it_is_listed() -> None:
@@ -346,12 +352,12 @@ def test_another_spelling_of_a_resource_means_nothing_unless_it_is_listed() -> N
     assert normal.explanation.decision.allowed
     assert (answer.tool, answer.explanation.decision.allowed) == (None, False)
     assert answer.explanation.decision.reason.endswith("it holds a dot segment")
-    assert asked.who_can(odd, [key("ci", "intern")], NOON) == WhoCan()
+    assert asked.who_can(odd, named(key("ci", "intern"))) == WhoCan()
     assert asked.explain(acting("intern"), str(listed)).explanation.decision.allowed
 
 
 def test_nobody_can_what_means_nothing() -> None:
-    found = authority().who_can("nosuch", [key("ci", "lead")], NOON)
+    found = authority().who_can("nosuch", named(key("ci", "lead")))
 
     assert not any(found.to_json().values())
     assert found.rows() == []
@@ -364,14 +370,15 @@ def test_user_roles_agent_types_and_callers_known_by_name_are_named_too() -> Non
         revision=1,
     )
     asked = Authority(snapshot, Names.build([ToolId("data", "execute")]), ())
+    user, agent = PrincipalKind.USER, PrincipalKind.AGENT
     known = [
-        Principal(kind=PrincipalKind.USER, name="ann", user_roles=(UserRole.DATA,)),
-        Principal(kind=PrincipalKind.USER, name="bob", user_roles=(UserRole.USER,)),
-        Principal(kind=PrincipalKind.AGENT, name="w1", agent_type=AgentType.WORKER),
+        NamedCaller(user, "ann", "default", "ann", Rights(user, user_roles=(UserRole.DATA,))),
+        NamedCaller(user, "bob", "default", "bob", Rights(user, user_roles=(UserRole.USER,))),
+        NamedCaller(agent, "w1", "default", "w1", Rights(agent, agent_type=AgentType.WORKER)),
     ]
 
-    data = asked.who_can("data/execute", [], NOON, known)
-    mail = asked.who_can("mail/send", [], NOON, known)
+    data = asked.who_can("data/execute", known)
+    mail = asked.who_can("mail/send", known)
 
     assert data.rows() == [
         ("user", "ann"),

@@ -230,9 +230,9 @@ async def test_of_thousands_a_message_names_a_few(kind: str) -> None:
         tenant="default", roles=names, keys=keys, agents=agents, users=InMemoryUsers(), now=NOON
     )
 
-    with pytest.raises(NotFound, match=r"n0000, .*n0019 and 1005 more$"):
+    with pytest.raises(NotFound, match=r"n0000, .*n0019 and 1,005 more$"):
         await subjects.find(f"{kind}:nobody")
-    with pytest.raises(NotFound, match=r"n0000, .*n0019 and 1005 more; `remit agents create`"):
+    with pytest.raises(NotFound, match=r"n0000, .*n0019 and 1,005 more; `remit agents create`"):
         await get_agent(agents, "default", "nobody")
-    with pytest.raises(NotFound, match=r"n0000, .*n0019 and 1005 more$"):
+    with pytest.raises(NotFound, match=r"n0000, .*n0019 and 1,005 more$"):
         require_role("nobody", {name: Role(name=name) for name in names})

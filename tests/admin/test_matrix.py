@@ -5,14 +5,14 @@ import io
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import pytest
 
 from remit.admin.authority import Authority
 from remit.admin.declaration import load_declaration
 from remit.admin.matrix import Matrix, Wanted, Window, exported, matrix_of
-from remit.admin.subjects import NamedCaller, Subjects
+from remit.admin.subjects import NamedCaller, Rights, Subjects
 from remit.calls.directory import declared_tools
 from remit.model.agents import Agent
 from remit.model.declaration import Declaration
@@ -22,6 +22,7 @@ from remit.model.principals import AgentType, PrincipalKind, UserRole
 from remit.model.roles import Role
 from remit.model.servers import ServerConfig
 from remit.model.tools import ToolId
+from remit.policy.callers import standing_of
 from remit.policy.snapshot import compile_snapshot
 from remit.testing.fakes import InMemoryAgents, InMemoryKeys, InMemoryUsers
 from remit.upstreams.names import Names
@@ -148,10 +149,52 @@ async def test_callers_of_a_kind_are_all_that_may_come_in_by_the_name_that_finds
     assert found[PrincipalKind.USER_ROLE] == [f"user-role:{role}" for role in UserRole]
     assert found[PrincipalKind.AGENT_TYPE] == [f"agent-type:{each}" for each in AgentType]
     assert found[PrincipalKind.USER] == []
+    rules = compile_snapshot(SOME, tenant="default", revision=7)
     for kind in KINDS:
-        for caller in await known.all_of(kind):
-            assert caller.principal == await known.find(caller.subject)
+        callers = await known.all_of(kind)
+        for caller, standing in zip(callers, authority().standings(callers), strict=True):
+            found = await known.find(caller.subject)
+            assert standing.hats == standing_of(rules, found).hats
+            assert caller.principal.subject == found.subject
             assert caller.subject == f"{kind}:{caller.name}"
+
+
+async def test_who_can_are_all_that_are_allowed_when_asked_about_one_by_one() -> None:
+    known, asked = await subjects(), authority()
+    callers = await known.all_stored()
+    allowed = 0
+
+    for tool in asked.tools():
+        found = asked.who_can(str(tool), callers)
+        able = [
+            caller.subject
+            for caller in callers
+            if asked.explain(
+                await known.find(caller.subject), str(tool)
+            ).explanation.decision.allowed
+        ]
+        assert [*(f"key:{n}" for n in found.keys), *(f"agent:{n}" for n in found.agents)] == able
+        allowed += len(able)
+
+    assert allowed
+
+
+def test_thousands_of_callers_are_as_quick_as_the_rights_that_they_have() -> None:
+    rules = compile_snapshot(SOME, tenant="default", revision=7)
+    asked = Authority(rules, Names.build(declared_tools(SOME)), ())
+    kind = PrincipalKind.KEY
+    rights = [Rights(kind, roles=(role,)) for role in ("lead", "clerk")]
+    callers = [
+        NamedCaller(kind, name, "default", name, rights[number % 2])
+        for number, name in enumerate(["barred", *(f"k{number}" for number in range(3000))])
+    ]
+
+    found = asked.who_can("git/push", callers)
+    page = matrix_of(asked, callers, Wanted(decision="allow"), rows=WHOLE, columns=Window(limit=1))
+
+    assert found.keys == tuple(f"k{number}" for number in range(1, 3000, 2))
+    assert page.callers_total == len(callers)
+    assert len(rules.standings) < 20
 
 
 async def test_pages_put_together_are_the_whole_and_share_its_totals() -> None:
@@ -262,11 +305,11 @@ async def test_an_export_has_a_line_for_every_cell_and_no_formula() -> None:
 
 
 async def test_a_cell_of_an_export_that_a_spreadsheet_would_run_is_defused() -> None:
-    odd = NamedCaller("=cmd|' /C calc'!A0", "odd", (await roles())[0].principal)
+    odd = (await roles())[0]._replace(kind=cast("PrincipalKind", "=cmd|' /C calc'!A0"))
 
     lines = list(exported(authority(), [odd], Wanted(tool="git/push")))[1:]
 
-    assert [row[0] for row in csv.reader(lines)] == ["'=cmd|' /C calc'!A0"]
+    assert [row[0] for row in csv.reader(lines)] == ["'=cmd|' /C calc'!A0:lead"]
 
 
 def test_tools_come_in_the_order_of_lists_with_the_names_that_are_published() -> None:

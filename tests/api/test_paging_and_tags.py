@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remit.doors.api.paging import cursor_at, cut, position
+from remit.doors.api.paging import cursor_at, cut, position, read
 from remit.doors.api.preconditions import require_match, require_tag, revision_tag
 from remit.doors.asgi import HttpRefusal
 from remit.errors import BadCall
@@ -28,6 +28,24 @@ def test_what_stays_is_in_exactly_one_page_whatever_comes_and_goes_meanwhile(
     assert len(seen) == len(set(seen))
     assert names - gone <= set(seen)
     assert seen == sorted(seen)
+
+
+@given(names=NAMES, place=st.none() | st.text(max_size=8), limit=st.integers(1, 7))
+async def test_a_page_that_is_read_is_the_one_that_is_cut(
+    names: set[str], place: str | None, limit: int
+) -> None:
+    asked: list[int] = []
+
+    async def after(name: str | None, most: int) -> list[str]:
+        asked.append(most)
+        return [each for each in sorted(names) if name is None or each > name][:most]
+
+    cursor = None if place is None else cursor_at(place, of="names")
+
+    found = await read(after, str, of="names", cursor=cursor, limit=limit)
+
+    assert found == cut(list(names), str, of="names", cursor=cursor, limit=limit)
+    assert asked == [limit + 1]
 
 
 @given(place=st.text(max_size=40))

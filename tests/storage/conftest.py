@@ -29,10 +29,10 @@ from remit.testing.fakes import (
     InMemoryAudit,
     InMemoryKeys,
     InMemoryRevisions,
-    InMemoryTenants,
     InMemoryUsers,
 )
 from remit.testing.services import Postgres, open_redis
+from remit.testing.tenants import InMemoryTenants
 
 RECORDER = Path(__file__).parent / "record_events.py"
 

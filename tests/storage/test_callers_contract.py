@@ -4,16 +4,17 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from sqlalchemy import text
 
 from remit.admin.agents import register
 from remit.errors import Conflict, Outdated
-from remit.model.agents import Agent
+from remit.model.agents import Agent, KnownAgent
 from remit.model.crew import Change
 from remit.model.keys import Key
 from remit.model.principals import AgentType
 from remit.storage.agents import Agents
 from remit.storage.crew import Crew
-from remit.storage.database import Database
+from remit.storage.database import Database, open_database
 from remit.storage.epochs import Epochs
 from remit.storage.keys import Keys
 from remit.storage.notices import Notices
@@ -151,6 +152,77 @@ async def test_all_agents_come_by_id(agents: Agents | InMemoryAgents) -> None:
 
     assert [agent.id for agent in await agents.all_agents("default")] == ["W1", "w10", "w2"]
     assert await agents.all_agents("acme") == []
+
+
+IDS = ["w2", "W1", "w10", "w1-a", "w1.a", "w1_a", "w1A", "w1a", "0"]
+
+
+async def test_agents_come_in_parts_and_in_no_other_order(agents: Agents | InMemoryAgents) -> None:
+    for name in IDS:
+        await agents.add(replace(WORKER, id=name, epic="", tmux_session=f"of {name}"))
+    await agents.add(replace(WORKER, tenant="acme"))
+    everybody = await agents.all_agents("default")
+
+    for after in (None, *sorted(IDS), "", "w", "zz"):
+        behind = [each for each in everybody if after is None or each.id > after]
+        for limit in (1, 3, len(IDS) + 1):
+            assert await agents.agents_after("default", after, limit) == behind[:limit]
+    await agents.agents_after("default", "\ud800\0", 1)  # in a cursor that nobody handed out
+    assert await agents.count("default") == len(everybody) == len(IDS)
+    assert await agents.known("default") == [
+        KnownAgent(each.id, each.type, each.role) for each in everybody
+    ]
+    assert (await agents.count("none"), await agents.known("none")) == (0, [])
+
+
+async def test_disabled_users_come_in_parts_and_in_no_other_order(
+    users: Users | InMemoryUsers,
+) -> None:
+    names = ["bob", "Ann", "ann", "\u00e4nn", "an n", "ann@acme", "\N{GRINNING FACE}", "\uff21nn"]
+    for number, name in enumerate(names):
+        await users.disable("default", name, NOW + timedelta(hours=number))
+    await users.disable("acme", "ann", NOW)
+    everybody = list((await users.all_disabled("default")).items())
+
+    for after in (None, *names, "", "b"):
+        behind = [each for each in everybody if after is None or each[0] > after]
+        for limit in (1, 3, len(names) + 1):
+            found = await users.disabled_after("default", after, limit)
+            assert list(found.items()) == behind[:limit]
+    await users.disabled_after("default", "\ud800\0", 1)  # in a cursor that nobody handed out
+    assert [name for name, _ in everybody] == sorted(names)
+    assert await users.disabled_since("default", "Ann") == NOW + timedelta(hours=1)
+    assert await users.disabled_since("acme", "Ann") is None
+
+
+async def test_a_database_of_another_language_has_the_same_order(postgres_url: str) -> None:
+    async with open_database(postgres_url) as database:
+        await _speak_english(database)
+        agents, users, crew = Agents(database), Users(database), Crew(database, Notices(database))
+        for name in IDS:
+            await agents.add(replace(WORKER, id=name))
+            await users.disable("default", name, NOW)
+
+        found = [
+            [each.id for each in await agents.agents_after("default", None, 99)],
+            [each.id for each in await crew.members_after("default", None, 99)],
+            list(await users.disabled_after("default", None, 99)),
+            [each.id for each in await agents.agents_after("default", "w1", 99)],
+        ]
+
+    assert found == [*[sorted(IDS)] * 3, [each for each in sorted(IDS) if each > "w1"]]
+
+
+async def _speak_english(database: Database) -> None:
+    """Sort ids and names as people do, small and capital letters side by side."""
+    columns = ("agents", "id"), ("crew_agents", "id"), ("disabled_users", "name")
+    async with database.writing() as connection:
+        known = text("SELECT count(*) FROM pg_collation WHERE collname = 'en-x-icu'")
+        if not (await connection.execute(known)).scalar_one():
+            pytest.skip("this PostgreSQL knows no English")
+        for table, column in columns:
+            change = f'ALTER TABLE {table} ALTER COLUMN {column} TYPE text COLLATE "en-x-icu"'
+            await connection.execute(text(change))
 
 
 async def test_a_user_is_kept_out_of_one_tenant_until_it_is_let_in(

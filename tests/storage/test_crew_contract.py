@@ -118,6 +118,10 @@ async def test_a_registered_agent_is_idle_until_something_is_said_of_it(crew: Cr
     assert [each.id for each in await crew.members("default")] == ["w1", "o1"]
     assert await crew.members("default", of_type=AgentType.ORCHESTRATOR) == [idle]
     assert await crew.members("default", epic="e1") == [idle]
+    assert await crew.members_after("default", None, 1) == [idle]
+    assert [each.id for each in await crew.members_after("default", None, 9)] == ["o1", "w1"]
+    assert [each.id for each in await crew.members_after("default", "o1", 9)] == ["w1"]
+    assert await crew.members_after("default", "w1", 9) == []
     assert [each.type for each in await crew.members("acme")] == [AgentType.SUPERVISOR]
 
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from remit.errors import BadCall, Conflict, NotFound
-from remit.model.keys import Key
+from remit.model.keys import HeldKey, Key
 from remit.model.principals import UserRole
 from remit.storage.keys import Keys
 from remit.testing.fakes import InMemoryKeys
@@ -119,6 +119,36 @@ async def test_a_key_of_every_kind_comes_back_as_it_was_stored(keys: Keys | InMe
         await keys.add(key)
 
     assert await keys.all_keys("default") == sorted(kinds, key=lambda key: key.id)
+
+
+async def test_keys_that_hold_come_oldest_first_with_what_they_open(
+    keys: Keys | InMemoryKeys,
+) -> None:
+    end = NOW + timedelta(seconds=1)
+    kinds = [
+        replace(_key(7, name="plain"), roles=(), owner="", expires=None),
+        replace(_key(6, name="data"), user_roles=(UserRole.DATA, UserRole.USER)),
+        replace(_key(5, name="service"), service=True, queries=("q1",)),
+        replace(_key(4, name="agent"), agent="w1"),
+        replace(_key(3, name="ending"), revoked=end),
+        replace(_key(2, name="ending"), expires=end),
+        replace(_key(1, name="expired"), expires=NOW),
+        replace(_key(8, name="revoked"), revoked=NOW),
+        _key(9, name="elsewhere", tenant="acme"),
+    ]
+    for key in kinds:
+        await keys.add(key)
+
+    found = await keys.holding("default", NOW)
+
+    assert found == [
+        HeldKey(key.name, key.owner, key.agent, key.roles, key.user_roles, key.service)
+        for key in await keys.all_keys("default")
+        if key.holds_at(NOW)
+    ]
+    assert [key.name for key in found] == [
+        *("ending", "ending", "agent", "service", "data", "plain")
+    ]
 
 
 async def test_a_key_that_is_replaced_ends_when_told_and_another_has_its_name(

@@ -3,43 +3,28 @@
 The plans are SQLite's, for the very statements that the stores send.
 """
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, event
+from tests.storage.statements import Statements, statements
 
 from remit.model.events import AuditQuery
+from remit.storage.agents import Agents
+from remit.storage.crew import Crew
 from remit.storage.cuts import NoKeys
 from remit.storage.database import Database, default_url, open_database
 from remit.storage.events import events_after, events_of, find_calls
 from remit.storage.executions import Executions
 from remit.storage.keys import Keys
+from remit.storage.notices import Notices
 from remit.storage.traffic import find_traffic
+from remit.storage.users import Users
 from remit.storage.verify import verify_chain
 
 NOW = datetime(2026, 11, 28, tzinfo=UTC)
-
-Statements = list[tuple[str, Any]]
-
-
-@contextmanager
-def statements() -> Generator[Statements]:
-    """Give the statements that are sent meanwhile."""
-    sent: Statements = []
-
-    def note(_: object, __: object, statement: str, parameters: object, *___: object) -> None:
-        if statement.lstrip().upper().startswith(("SELECT", "WITH", "UPDATE", "DELETE")):
-            sent.append((statement, parameters))
-
-    event.listen(Engine, "before_cursor_execute", note)
-    try:
-        yield sent
-    finally:
-        event.remove(Engine, "before_cursor_execute", note)
 
 
 async def plans(database: Database, sent: Statements) -> list[str]:
@@ -118,6 +103,22 @@ ASKED: dict[str, tuple[Callable[[Database], Awaitable[object]], str]] = {
     "the first page of keys": (
         lambda database: Keys(database).keys_after("default", None, 5),
         "api_keys_in_order",
+    ),
+    "a page of agents": (
+        lambda database: Agents(database).agents_after("default", "w1", 5),
+        "sqlite_autoindex_agents_1 (tenant=? AND id>?)",
+    ),
+    "a page of agents at their work": (
+        lambda database: Crew(database, Notices(database)).members_after("default", "w1", 5),
+        "sqlite_autoindex_agents_1 (tenant=? AND id>?)",
+    ),
+    "a page of users": (
+        lambda database: Users(database).disabled_after("default", "ann", 5),
+        "sqlite_autoindex_disabled_users_1 (tenant=? AND name>?)",
+    ),
+    "keys that hold": (
+        lambda database: Keys(database).holding("default", NOW),
+        "api_keys_in_order (tenant=?)",
     ),
     "the newest statements that ran": (ran(since=NOW), "data_executions_in_order (tenant=?"),
     "those of one caller": (ran(user="key:ci"), "data_executions_of_user (tenant=? AND user=?"),

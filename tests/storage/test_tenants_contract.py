@@ -10,7 +10,7 @@ from remit.admin.tenants import find_tenant, make_tenant
 from remit.errors import BadCall, Conflict, NotFound
 from remit.storage.database import Database
 from remit.storage.tenants import Tenants
-from remit.testing.fakes import InMemoryTenants
+from remit.testing.tenants import InMemoryTenants
 
 LATER = datetime(2100, 1, 1, 12, 0, 0, 123456, tzinfo=UTC)
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final, Protocol
 
-from remit.admin.names import require_agent_id, require_role, told
+from remit.admin.names import MOST_TOLD, require_agent_id, require_role, told
 from remit.calls.ids import new_id
 from remit.errors import BadCall, NotFound
 from remit.model.agents import Agent
@@ -36,8 +36,12 @@ class AgentStore(Protocol):
         """Return the agent as it is now, or None."""
         ...
 
-    async def all_agents(self, tenant: str) -> Sequence[Agent]:
-        """Return every agent of *tenant*, by id."""
+    async def agents_after(self, tenant: str, after: str | None, limit: int) -> Sequence[Agent]:
+        """Return agents of *tenant* by id, at most *limit*, those behind an id alone."""
+        ...
+
+    async def count(self, tenant: str) -> int:
+        """Return how many agents *tenant* has."""
         ...
 
 
@@ -131,12 +135,17 @@ async def get_agent(store: AgentStore, tenant: str, agent_id: str) -> Agent:
     """
     agent = await store.find(tenant, agent_id)
     if agent is None:
-        known = told(each.id for each in await store.all_agents(tenant))
         raise NotFound(
-            f"there is no agent {agent_id[:80]!r}; agents: {known};"
+            f"there is no agent {agent_id[:80]!r}; agents: {await told_agents(store, tenant)};"
             " `remit agents create` registers one"
         )
     return agent
+
+
+async def told_agents(store: AgentStore, tenant: str) -> str:
+    """Return the agents of *tenant* for a message."""
+    some = await store.agents_after(tenant, None, MOST_TOLD)
+    return told((agent.id for agent in some), await store.count(tenant))
 
 
 async def registered(store: AgentStore, tenant: str, agent_ids: Sequence[str]) -> Sequence[str]:

@@ -2,15 +2,13 @@
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from functools import cached_property
 
+from remit.admin.subjects import NamedCaller, Rights
 from remit.calls.authorize import meant_of, several
-from remit.identity.authenticate import principal_of
 from remit.model.calls import Examined
 from remit.model.contents import Kind, kind_of
 from remit.model.decisions import Decision, Explanation, Layer, LayerVerdict, Verdict
-from remit.model.keys import Key
 from remit.model.limits import Allowance
 from remit.model.principals import Principal, PrincipalKind
 from remit.model.tools import ToolId
@@ -200,9 +198,24 @@ class Authority:
         """Say whether *principal* may call *tool*, without every layer's verdict."""
         return decide(self._snapshot, principal, tool)
 
-    def standing(self, principal: Principal) -> Standing:
-        """Return what it is to the rules; whoever has the same is answered the same."""
-        return standing_of(self._snapshot, principal)
+    def standings(self, callers: Iterable[NamedCaller]) -> Sequence[Standing]:
+        """Return what each is to the rules; whoever has the same is answered the same.
+
+        Thousands are as quick as the different rights that they have: names of which no rule says
+        anything make no difference.
+        """
+        grants, memberships = self._snapshot.grants, self._snapshot.memberships
+        found: dict[tuple[Rights, str, str], Standing] = {}
+        standings: list[Standing] = []
+        for caller in callers:
+            subject = f"{caller.rights.kind}:{caller.acts_as}"
+            is_named = subject in grants or subject in memberships
+            alike = caller.rights, caller.tenant, subject if is_named else ""
+            standing = found.get(alike)
+            if standing is None:
+                standing = found[alike] = standing_of(self._snapshot, caller.principal)
+            standings.append(standing)
+        return standings
 
     def explain(self, principal: Principal, alias: str, *, barred: str = "") -> Answer:
         """Say whether *principal* may call the tool, and what each layer says.
@@ -232,19 +245,15 @@ class Authority:
     def who_can(
         self,
         alias: str,
-        keys: Sequence[Key],
-        now: datetime,
-        callers: Iterable[Principal] = (),
+        callers: Sequence[NamedCaller] = (),
         disabled: Collection[str] = (),
     ) -> WhoCan:
         """Return everybody that can call the tool.
 
         Args:
             alias: The tool, in any spelling that fits no other.
-            keys: Keys; those that do not hold *now* can nothing.
-            now: Aware UTC.
-            callers: Users and agents that are known by name.
-            disabled: Names of users that may not come in, nor keys of theirs.
+            callers: Keys, agents and users that are known by name, and that may come in.
+            disabled: Names of users that may not.
 
         Raises:
             BadCall: The name fits several tools; the text lists them.
@@ -258,29 +267,28 @@ class Authority:
             if pair[0].removeprefix("user:") not in disabled
         ]
         opened = [one.removeprefix("user:") for one, _ in pairs if one.startswith("user:")]
-        able = [caller for caller in callers if decide(self._snapshot, caller, tool).allowed]
-        agents = tuple(one.name for one in able if one.kind is PrincipalKind.AGENT)
-
-        def may_use(key: Key) -> bool:
-            if not key.holds_at(now) or key.owner in disabled:
-                return False
-            if key.agent:  # it is worth what its agent is worth
-                return key.agent in agents
-            return decide(self._snapshot, principal_of(key), tool).allowed
-
-        using = [key for key in keys if may_use(key)]
-        users = [one.name for one in able if one.kind is PrincipalKind.USER]
+        able = self._able(callers, tool)
+        keys = _of_kind(PrincipalKind.KEY, able)
+        users = _of_kind(PrincipalKind.USER, able)
         return WhoCan(
             roles=roles_that_can(self._snapshot, tool),
-            keys=tuple(dict.fromkeys(key.name for key in using)),
-            users=tuple(dict.fromkeys((*users, *opened))),
-            agents=agents,
+            keys=tuple(key.name for key in keys),
+            users=tuple(dict.fromkeys((*(user.name for user in users), *opened))),
+            agents=tuple(agent.name for agent in _of_kind(PrincipalKind.AGENT, able)),
             user_roles=user_roles_that_can(self._snapshot, tool),
             agent_types=agent_types_that_can(self._snapshot, tool),
-            service_keys=tuple(dict.fromkeys(key.name for key in using if key.service)),
+            service_keys=tuple(key.name for key in keys if key.principal.service),
             hats=tuple(f"{one} + {hat}" for one, hat in pairs),
             available=self.is_available(tool),
         )
+
+    def _able(self, callers: Sequence[NamedCaller], tool: ToolId) -> Sequence[NamedCaller]:
+        standings = self.standings(callers)
+        allowed = {
+            standing: decide(self._snapshot, caller.principal, tool).allowed
+            for standing, caller in dict(zip(standings, callers, strict=True)).items()
+        }
+        return [one for one, held in zip(callers, standings, strict=True) if allowed[held]]
 
     def _meant(self, principal: Principal, alias: str) -> ToolId | None:
         candidates = self._names.find(alias, None)
@@ -312,3 +320,8 @@ class Authority:
             revision=self._snapshot.revision,
         )
         return Explanation(decision=decision, layers=())
+
+
+def _of_kind(kind: PrincipalKind, callers: Iterable[NamedCaller]) -> Sequence[NamedCaller]:
+    """Return those that are asked about so: the key of an agent is a key."""
+    return [one for one in callers if one.kind is kind]

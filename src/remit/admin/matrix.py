@@ -78,11 +78,8 @@ def matrix_of(
     across = tools[columns.offset : columns.offset + columns.limit]
     places: dict[Decision, int] = {}
     cells = [
-        [
-            places.setdefault(authority.decide(caller.principal, tool), len(places))
-            for tool in across
-        ]
-        for caller in shown
+        [places.setdefault(authority.decide(who, tool), len(places)) for tool in across]
+        for who in (caller.principal for caller in shown)
     ]
     return Matrix(
         callers=shown,
@@ -116,16 +113,17 @@ def _with_decision(
     """Return the callers and the tools that have a cell which is *allowed*, or one which is not."""
     # Whoever has the same standing has the same row, so ten thousand keys are as quick as the
     # roles that they are for.
-    standings = [authority.standing(caller.principal) for caller in callers]
+    standings = authority.standings(callers)
     columns: set[ToolId] = set()
     rows: set[Standing] = set()
     for standing, caller in dict(zip(standings, callers, strict=True)).items():
+        principal = caller.principal
         for tool in tools:
             if standing in rows and tool in columns:
                 continue  # nothing is left to be found there
             if allowed and not standing.may_reach(tool.server):
                 continue
-            if authority.decide(caller.principal, tool).allowed is allowed:
+            if authority.decide(principal, tool).allowed is allowed:
                 rows.add(standing)
                 columns.add(tool)
     kept = [one for one, standing in zip(callers, standings, strict=True) if standing in rows]
@@ -140,7 +138,8 @@ def exported(authority: Authority, callers: Sequence[NamedCaller], wanted: Wante
     chosen, tools = choose(authority, callers, wanted)
     yield ",".join(COLUMNS) + "\r\n"
     for caller in chosen:
-        lines = [_line(caller, tool, authority.decide(caller.principal, tool)) for tool in tools]
+        who = caller.principal
+        lines = [_line(caller, tool, authority.decide(who, tool)) for tool in tools]
         yield FORMS["csv"](lines, is_first=False)
 
 

@@ -9,9 +9,10 @@ from remit.identity.claims import LONGEST_NAME as LONGEST_USER_NAME
 from remit.identity.claims import is_name as is_user_name
 from remit.model.principals import UserRole
 from remit.model.roles import Role
-from remit.policy.findings import listed
 
 LONGEST_NAME: Final = 64
+MOST_TOLD: Final = 20
+"""Names that a message tells: there may be thousands."""
 
 _PLAIN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _UUID: Final = re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
@@ -93,9 +94,17 @@ def is_name(text: str) -> bool:
     )
 
 
-def told(names: Iterable[str]) -> str:
-    """Return names for a message: the first of them, and how many more there are."""
-    return listed(list(names)) or "none"
+def told(names: Iterable[str], total: int | None = None) -> str:
+    """Return names for a message: the first of them, and how many more there are.
+
+    Args:
+        names: All of them, or the first MOST_TOLD.
+        total: How many there are, where these are not all.
+    """
+    known = tuple(names)
+    more = (len(known) if total is None else total) - MOST_TOLD
+    shown = ", ".join(known[:MOST_TOLD]) or "none"
+    return f"{shown} and {more:,} more" if more > 0 else shown
 
 
 def require_role(name: str, roles: Mapping[str, Role]) -> None:

@@ -3,13 +3,16 @@
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import Final, NamedTuple, Protocol
 
+from remit.admin.agents import AgentStore as RegisteredAgents
+from remit.admin.agents import told_agents
 from remit.admin.names import told
 from remit.errors import BadCall, NotFound, Refused
 from remit.identity.authenticate import principal_of
-from remit.model.agents import Agent
-from remit.model.keys import Key
+from remit.model.agents import KnownAgent
+from remit.model.keys import HeldKey, Key
 from remit.model.principals import AgentType, Principal, PrincipalKind, UserRole
 
 SPELLINGS: Final = "role:NAME, user:NAME, user-role:NAME, agent:ID, agent-type:TYPE or key:NAME"
@@ -22,20 +25,16 @@ class KeyStore(Protocol):
         """Return the keys of *tenant* of that name, and the one with that id; oldest first."""
         ...
 
-    async def all_keys(self, tenant: str) -> Sequence[Key]:
-        """Return every key of *tenant*, oldest first."""
+    async def holding(self, tenant: str, now: datetime) -> Sequence[HeldKey]:
+        """Return the keys of *tenant* that hold at *now*, oldest first."""
         ...
 
 
-class AgentStore(Protocol):
+class AgentStore(RegisteredAgents, Protocol):
     """Where agents are kept."""
 
-    async def find(self, tenant: str, agent_id: str) -> Agent | None:
-        """Return the agent as it is now, or None."""
-        ...
-
-    async def all_agents(self, tenant: str) -> Sequence[Agent]:
-        """Return every agent of *tenant*, by id."""
+    async def known(self, tenant: str) -> Sequence[KnownAgent]:
+        """Return every agent of *tenant*, by id, with no more than what it may depends on."""
         ...
 
 
@@ -62,17 +61,51 @@ class Found(NamedTuple):
     barred: str = ""
 
 
+class Rights(NamedTuple):
+    """What a caller is to the rules beside its name; of thousands, many are the same."""
+
+    kind: PrincipalKind
+    roles: tuple[str, ...] = ()
+    user_roles: tuple[UserRole, ...] = ()
+    agent_type: AgentType | None = None
+    service: bool = False
+
+
 class NamedCaller(NamedTuple):
     """A caller, and how it is asked about.
 
     Attributes:
-        subject: SUBJECT, such as `key:ci`; the key of an agent stands as a key, too.
+        kind: The first half of its SUBJECT; the key of an agent stands as a key, too.
         name: The second half of it.
+        tenant: Its tenant.
+        acts_as: The name that its calls have: that of its agent, if it is the key of one.
+        rights: The rest of what decisions depend on.
     """
 
-    subject: str
+    kind: PrincipalKind
     name: str
-    principal: Principal
+    tenant: str
+    acts_as: str
+    rights: Rights
+
+    @property
+    def subject(self) -> str:
+        """SUBJECT, such as `key:ci`."""
+        return f"{self.kind}:{self.name}"
+
+    @property
+    def principal(self) -> Principal:
+        """Who calls, with all that decisions depend on, and no more."""
+        rights = self.rights
+        return Principal(
+            kind=rights.kind,
+            name=self.acts_as,
+            tenant=self.tenant,
+            roles=rights.roles,
+            user_roles=rights.user_roles,
+            agent_type=rights.agent_type,
+            service=rights.service,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,36 +154,52 @@ class Subjects:
         return found if isinstance(found, Found) else Found(found)
 
     async def all_of(self, kind: PrincipalKind) -> Sequence[NamedCaller]:
-        """Return every caller of a kind that may come in, each as `find` would give it.
+        """Return every caller of a kind that may come in, to be decided on as `find` gives it.
 
         Roles come in the order of the declaration, keys oldest first, agents by id. What a user
         may is in its token, so no user is known here.
         """
-        found: Mapping[str, Principal] = {}
+        found: Mapping[str, Rights] = {}
         match kind:
-            case PrincipalKind.ROLE:
-                found = {name: await self._role(name) for name in self.roles}
             case PrincipalKind.KEY:
-                found = await self._holding_keys()
+                return await self._held_keys(await self._agents())
+            case PrincipalKind.ROLE:
+                found = {name: Rights(kind, roles=(name,)) for name in self.roles}
             case PrincipalKind.AGENT:
-                agents = await self.agents.all_agents(self.tenant)
-                found = {agent.id: agent.principal for agent in agents}
+                found = await self._agents()
             case PrincipalKind.USER_ROLE:
-                found = {role.value: await self._user_role(role) for role in UserRole}
+                found = {role.value: Rights(kind, user_roles=(role,)) for role in UserRole}
             case PrincipalKind.AGENT_TYPE:
-                found = {each.value: await self._agent_type(each) for each in AgentType}
+                found = {each.value: Rights(kind, agent_type=each) for each in AgentType}
             case PrincipalKind.USER:
                 pass
-        return [NamedCaller(f"{kind.value}:{name}", name, held) for name, held in found.items()]
+        return self._named(kind, found)
 
-    async def _holding_keys(self) -> Mapping[str, Principal]:
-        agents = {agent.id: agent for agent in await self.agents.all_agents(self.tenant)}
-        disabled = await self.users.all_disabled(self.tenant)
-        found: dict[str, Principal] = {}
-        for key in await self.keys.all_keys(self.tenant):
-            if key.name not in found and key.holds_at(self.now) and key.owner not in disabled:
-                found[key.name] = principal_of(key, agents.get(key.agent))
-        return found
+    async def all_stored(self) -> Sequence[NamedCaller]:
+        """Return the same of keys and then of agents, which are stored and may be thousands."""
+        agents = await self._agents()
+        keys = await self._held_keys(agents)
+        return [*keys, *self._named(PrincipalKind.AGENT, agents)]
+
+    async def _held_keys(self, agents: Mapping[str, Rights]) -> Sequence[NamedCaller]:
+        held = await self.keys.holding(self.tenant, self.now)
+        is_owned = any(key.owner for key in held)
+        disabled = await self.users.all_disabled(self.tenant) if is_owned else ()
+        kind, bearer_of = PrincipalKind.KEY, cache(_bearer_of)
+        keys: dict[str, NamedCaller] = {}
+        for name, owner, agent, *rights in held:
+            if name not in keys and owner not in disabled:
+                may = agents.get(agent, _NOBODY) if agent else bearer_of(*rights)
+                keys[name] = NamedCaller(kind, name, self.tenant, agent or name, may)
+        return list(keys.values())
+
+    async def _agents(self) -> Mapping[str, Rights]:
+        agent_of = cache(_agent_of)
+        known = await self.agents.known(self.tenant)
+        return {agent_id: agent_of(of_type, role) for agent_id, of_type, role in known}
+
+    def _named(self, kind: PrincipalKind, found: Mapping[str, Rights]) -> Sequence[NamedCaller]:
+        return [NamedCaller(kind, name, self.tenant, name, held) for name, held in found.items()]
 
     def _finders(self) -> Mapping[str, Callable[[str], Awaitable[Principal | Found]]]:
         return {
@@ -190,8 +239,8 @@ class Subjects:
     async def _agent(self, name: str) -> Principal:
         agent = await self.agents.find(self.tenant, name)
         if agent is None:
-            known = [each.id for each in await self.agents.all_agents(self.tenant)]
-            raise _unknown("agent", name, known, "agents")
+            known = await told_agents(self.agents, self.tenant)
+            raise NotFound(f"no agent {name[:80]!r} is known; agents: {known}")
         return agent.principal
 
     async def _agent_type(self, name: str) -> Principal:
@@ -209,8 +258,7 @@ class Subjects:
         of_name = [k for k in await self.keys.named(self.tenant, name) if k.name == name]
         key = next((key for key in of_name if key.holds_at(self.now)), None)
         if key is None and not of_name:
-            keys = await self.keys.all_keys(self.tenant)
-            held = [key.name for key in keys if key.holds_at(self.now)]
+            held = [key.name for key in await self.keys.holding(self.tenant, self.now)]
             raise NotFound(f"no key {name[:80]!r} holds; keys that do: {told(held)}")
         key = key or of_name[-1]
         agent = await self.agents.find(key.tenant, key.agent) if key.agent else None
@@ -225,6 +273,18 @@ class Subjects:
             f"key {key.name!r} belongs to user {owner!r}, who is disabled: "
             f"`remit users enable {owner}` lets both in again"
         )
+
+
+_NOBODY: Final = Rights(PrincipalKind.AGENT)
+"""What an agent's key is worth without the agent."""
+
+
+def _bearer_of(roles: tuple[str, ...], user_roles: tuple[UserRole, ...], service: bool) -> Rights:
+    return Rights(PrincipalKind.KEY, roles=roles, user_roles=user_roles, service=service)
+
+
+def _agent_of(of_type: AgentType, role: str) -> Rights:
+    return Rights(PrincipalKind.AGENT, roles=(role,) if role else (), agent_type=of_type)
 
 
 def _why_ended(key: Key, now: datetime) -> str:

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Annotated, Final
 
 import typer
@@ -12,6 +11,7 @@ from remit.admin.authority import Answer, Authority, WhoCan
 from remit.admin.known_servers import offered_by
 from remit.app.allowances import open_shared_count
 from remit.app.installation import Installation, open_installation
+from remit.app.subjects import subjects_of
 from remit.calls.directory import declared_tools
 from remit.calls.validate import examine
 from remit.cli.file_note import note_file
@@ -130,13 +130,9 @@ async def _examined(
 async def _found(settings: Settings, tool: str) -> WhoCan:
     async with open_installation(settings, author="", may_begin=True) as installation:
         await note_file(installation, installation.file)
-        keys = await installation.keys.all_keys(installation.tenant.name)
-        agents = await installation.agents.all_agents(installation.tenant.name)
         return (await open_authority(installation)).who_can(
             tool,
-            keys,
-            datetime.now(UTC),
-            [agent.principal for agent in agents],
+            await subjects_of(installation).all_stored(),
             await installation.users.all_disabled(installation.tenant.name),
         )
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from remit.model.principals import AgentType, Principal, PrincipalKind
 
@@ -35,6 +36,17 @@ class Agent:
             agent_type=self.type,
             roles=(self.role,) if self.role else (),
         )
+
+
+class KnownAgent(NamedTuple):
+    """An agent with no more of it than what it may depends on.
+
+    Attributes are those of `Agent`.
+    """
+
+    id: str
+    type: AgentType
+    role: str
 
 
 def active_agent(principal: Principal) -> Principal | None:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from remit.model.principals import UserRole
 
@@ -63,3 +63,17 @@ class Key:
         if self.holds_at(now):
             return "ending" if self.revoked else "holds"
         return "revoked" if self.revoked and self.revoked <= now else "expired"
+
+
+class HeldKey(NamedTuple):
+    """A key that holds, with no more of it than what its bearer may depends on.
+
+    Attributes are those of `Key`.
+    """
+
+    name: str
+    owner: str
+    agent: str
+    roles: tuple[str, ...]
+    user_roles: tuple[UserRole, ...]
+    service: bool

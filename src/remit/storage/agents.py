@@ -3,16 +3,16 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from sqlalchemy import Row, select, update
+from sqlalchemy import Row, func, select, update
 
 from remit.errors import Conflict, Outdated
-from remit.model.agents import Agent
+from remit.model.agents import Agent, KnownAgent
 from remit.model.crew import AgentState, CrewEvent
 from remit.model.principals import AgentType
 from remit.storage.asyncio_engine import AsyncConnection
 from remit.storage.crew_events import add_events, await_turn
 from remit.storage.database import LONGEST_LOOK, Database
-from remit.storage.dialects import insert, take_turn
+from remit.storage.dialects import in_order, insert, take_turn
 from remit.storage.epochs import bump
 from remit.storage.tables import agents, crew_agents
 from remit.storage.versions import add_new
@@ -86,6 +86,33 @@ class Agents:
         async with self._database.reading() as connection:
             rows = (await connection.execute(query)).all()
         return sorted((_agent(row) for row in rows), key=lambda agent: agent.id)
+
+    async def agents_after(self, tenant: str, after: str | None, limit: int) -> Sequence[Agent]:
+        """Return agents of *tenant* by id, at most *limit*, those behind an id alone."""
+        query = _AGENTS.where(agents.c.tenant == tenant).limit(limit)
+        async with self._database.reading() as connection:
+            place = in_order(connection, agents.c.id)
+            if after is not None:
+                query = query.where(place > after)
+            rows = (await connection.execute(query.order_by(place))).all()
+        return [_agent(row) for row in rows]
+
+    async def count(self, tenant: str) -> int:
+        """Return how many agents *tenant* has."""
+        query = select(func.count()).where(agents.c.tenant == tenant)
+        async with self._database.reading() as connection:
+            return (await connection.execute(query)).scalar_one()
+
+    async def known(self, tenant: str) -> Sequence[KnownAgent]:
+        """Return every agent of *tenant*, by id, with no more than is read fast of thousands."""
+        query = select(agents.c.id, agents.c.type, agents.c.role).where(agents.c.tenant == tenant)
+        async with self._database.reading() as connection:
+            rows = (await connection.execute(query)).all()
+        types = {each.value: each for each in AgentType}
+        return [
+            KnownAgent(agent_id, types[of_type], role)
+            for agent_id, of_type, role in sorted(map(tuple, rows))
+        ]
 
 
 async def register(connection: AsyncConnection, agent: Agent) -> None:

@@ -36,7 +36,7 @@ from remit.storage.crew_rows import (
     task_of,
 )
 from remit.storage.database import Database
-from remit.storage.dialects import insert
+from remit.storage.dialects import in_order, insert
 from remit.storage.notices import CREW_CHANNEL, Notices
 from remit.storage.outbox import event_of
 from remit.storage.tables import (
@@ -112,6 +112,16 @@ class Crew:
         if epic is not None:
             query = query.where(agents.c.epic == epic)
         return [member_of(row) for row in await self._all(query)]
+
+    async def members_after(self, tenant: str, after: str | None, limit: int) -> Sequence[Member]:
+        """Return registered agents by id, at most *limit*, those behind an id alone."""
+        query = _MEMBERS.where(agents.c.tenant == tenant).limit(limit)
+        async with self._database.reading() as connection:
+            place = in_order(connection, agents.c.id)
+            if after is not None:
+                query = query.where(place > after)
+            rows = (await connection.execute(query.order_by(place))).all()
+        return [member_of(row) for row in rows]
 
     async def find_epic(self, tenant: str, epic_id: str) -> Epic | None:
         """Return an epic, or None."""

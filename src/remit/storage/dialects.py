@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import cast
 
-from sqlalchemy import ColumnElement, Connection, Table, Text, func, text
+from sqlalchemy import ColumnElement, Connection, Table, Text, collate, func, text
 from sqlalchemy.dialects import sqlite
 
 from remit.storage.asyncio_engine import AsyncConnection
@@ -27,6 +27,13 @@ def take_turn(connection: Connection, key: int) -> None:
     """
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": key})
+
+
+def in_order(
+    connection: AsyncConnection | Connection, column: ColumnElement[str]
+) -> ColumnElement[str]:
+    """Return a column as Python orders texts, by code points, whatever the database's language."""
+    return collate(column, "C" if connection.dialect.name == "postgresql" else "BINARY")
 
 
 def minute_of(

@@ -6,7 +6,7 @@ from datetime import datetime
 from sqlalchemy import delete, select
 
 from remit.storage.database import LONGEST_LOOK, Database
-from remit.storage.dialects import insert
+from remit.storage.dialects import in_order, insert
 from remit.storage.epochs import bump
 from remit.storage.tables import disabled_users
 
@@ -56,4 +56,26 @@ class Users:
         )
         async with self._database.reading() as connection:
             rows = (await connection.execute(query)).all()
-        return {row.name: row.since for row in sorted(rows, key=lambda row: row.name)}
+        return dict(sorted(map(tuple, rows)))
+
+    async def disabled_since(self, tenant: str, name: str) -> datetime | None:
+        """Return since when that user is kept out; None when it is not."""
+        query = select(disabled_users.c.since).where(
+            disabled_users.c.tenant == tenant, disabled_users.c.name == name
+        )
+        async with self._database.reading() as connection:
+            return (await connection.execute(query)).scalar_one_or_none()
+
+    async def disabled_after(
+        self, tenant: str, after: str | None, limit: int
+    ) -> Mapping[str, datetime]:
+        """Return the same as `all_disabled`, at most *limit*, those behind a name alone."""
+        query = select(disabled_users.c.name, disabled_users.c.since).where(
+            disabled_users.c.tenant == tenant
+        )
+        async with self._database.reading() as connection:
+            place = in_order(connection, disabled_users.c.name)
+            if after is not None:
+                query = query.where(place > after)
+            rows = (await connection.execute(query.order_by(place).limit(limit))).all()
+        return {row.name: row.since for row in rows}

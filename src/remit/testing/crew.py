@@ -118,6 +118,11 @@ class InMemoryCrew:
         ]
         return sorted(found, key=_by_age)
 
+    async def members_after(self, tenant: str, after: str | None, limit: int) -> Sequence[Member]:
+        """Return registered agents by id, at most *limit*, those behind an id alone."""
+        found = sorted(await self.members(tenant), key=lambda member: member.id)
+        return [member for member in found if after is None or member.id > after][:limit]
+
     def _member(self, agent: Agent) -> Member:
         place = (agent.tenant, agent.id)
         known = self._members.get(place)

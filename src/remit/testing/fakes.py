@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from remit.errors import AuditUnavailable, BadCall, Conflict, NotFound, Outdated
-from remit.model.agents import Agent
+from remit.model.agents import Agent, KnownAgent
 from remit.model.crew import CrewEvent
 from remit.model.events import (
     ADMINISTRATION,
@@ -20,11 +20,10 @@ from remit.model.events import (
     Looked,
     tool_readings,
 )
-from remit.model.keys import Key
+from remit.model.keys import HeldKey, Key
 from remit.model.principals import DEFAULT_TENANT, AgentType
 from remit.model.retention import Cut, Retention, oldest_kept
 from remit.model.revisions import Revision, RevisionSummary
-from remit.model.tenants import Tenant
 from remit.storage.revisions import digest_of
 
 _SOME_TIME = datetime(2026, 11, 27, 12, 0, tzinfo=UTC)
@@ -235,6 +234,11 @@ class InMemoryKeys:
         keys = await self.all_keys(tenant)
         return [key for key in keys if after is None or (key.created, key.id) > after][:limit]
 
+    async def holding(self, tenant: str, now: datetime) -> Sequence[HeldKey]:
+        """Return the keys of *tenant* that hold at *now*, oldest first."""
+        held = [key for key in await self.all_keys(tenant) if key.holds_at(now)]
+        return [HeldKey(*(getattr(key, name) for name in HeldKey._fields)) for key in held]
+
     async def named(self, tenant: str, name: str) -> Sequence[Key]:
         """Return the keys of *tenant* of that name, and the one with that id; oldest first."""
         return [key for key in await self.all_keys(tenant) if name in (key.name, key.id)]
@@ -347,31 +351,19 @@ class InMemoryAgents:
         found = [agent for agent in self._agents.values() if agent.tenant == tenant]
         return sorted(found, key=lambda agent: agent.id)
 
+    async def agents_after(self, tenant: str, after: str | None, limit: int) -> Sequence[Agent]:
+        """Return agents of *tenant* by id, at most *limit*, those behind an id alone."""
+        found = await self.all_agents(tenant)
+        return [agent for agent in found if after is None or agent.id > after][:limit]
 
-class InMemoryTenants:
-    """Tenants in a list; `default` is there from the start."""
+    async def count(self, tenant: str) -> int:
+        """Return how many agents *tenant* has."""
+        return len(await self.all_agents(tenant))
 
-    def __init__(self) -> None:
-        uuid_of_default = "9d1f5a52-6a0e-4f0e-9d3c-1f2f8f2f7a10"
-        self._tenants = [Tenant(uuid=uuid_of_default, name=DEFAULT_TENANT, created=_SOME_TIME)]
-
-    async def add(self, tenant: Tenant) -> None:
-        """Store a new tenant.
-
-        Raises:
-            Conflict: A tenant of that name exists.
-        """
-        for known in self._tenants:
-            if tenant.name.lower() == known.name.lower():
-                raise Conflict(
-                    f"a tenant {known.name!r} exists already;"
-                    " choose a name that differs in more than letter case"
-                )
-        self._tenants.append(tenant)
-
-    async def all_tenants(self) -> Sequence[Tenant]:
-        """Return every tenant, oldest first."""
-        return sorted(self._tenants, key=lambda tenant: (tenant.created, tenant.name))
+    async def known(self, tenant: str) -> Sequence[KnownAgent]:
+        """Return every agent of *tenant*, by id, with no more than what it may depends on."""
+        found = await self.all_agents(tenant)
+        return [KnownAgent(agent.id, agent.type, agent.role) for agent in found]
 
 
 class InMemoryUsers:
@@ -396,6 +388,17 @@ class InMemoryUsers:
         """Return name to since when, by name."""
         names = sorted(name for owner, name in self._since if owner == tenant)
         return {name: self._since[tenant, name] for name in names}
+
+    async def disabled_since(self, tenant: str, name: str) -> datetime | None:
+        """Return since when that user is kept out; None when it is not."""
+        return self._since.get((tenant, name))
+
+    async def disabled_after(
+        self, tenant: str, after: str | None, limit: int
+    ) -> Mapping[str, datetime]:
+        """Return the same as `all_disabled`, at most *limit*, those behind a name alone."""
+        found = (await self.all_disabled(tenant)).items()
+        return dict([one for one in found if after is None or one[0] > after][:limit])
 
 
 def _summary(revision: Revision) -> RevisionSummary:

@@ -152,7 +152,7 @@ def _show_explanation(stage: Stage, authority: Authority) -> None:
         stage.console.print(
             f"    {verdict.layer.value:<8} [{colour}]{verdict.verdict.value:<6}[/] {escape(said)}"
         )
-    roles = authority.who_can("git/git_commit", (), datetime.now(UTC)).roles
+    roles = authority.who_can("git/git_commit").roles
     stage.console.print("  [dim]$ remit who-can git/git_commit[/]")
     stage.console.print(f"    {', '.join(roles)}")
 

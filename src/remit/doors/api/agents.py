@@ -1,13 +1,14 @@
 """Agents: the supervised workers that keys can be bound to."""
 
 from datetime import datetime
+from functools import partial
 
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from remit.admin.agents import check_agent, get_agent, notes_on, register
 from remit.doors.api.access import Administrator, ByAdministrator, Reason
-from remit.doors.api.paging import Cursor, Limit, Page, cut
+from remit.doors.api.paging import Cursor, Limit, Page, read
 from remit.doors.api.preconditions import IfMatch, require_match, require_tag, tag_of
 from remit.model.agents import Agent
 from remit.model.principals import AgentType
@@ -74,8 +75,8 @@ async def list_agents(
     by: ByAdministrator, limit: Limit = 100, cursor: Cursor = None
 ) -> Page[AgentShape]:
     """Show every agent."""
-    agents = await by.services.agents.all_agents(by.tenant.key)
-    page = cut(agents, lambda agent: agent.id, of="agents", cursor=cursor, limit=limit)
+    after = partial(by.services.agents.agents_after, by.tenant.key)
+    page = await read(after, lambda agent: agent.id, of="agents", cursor=cursor, limit=limit)
     return Page(items=[AgentShape.of(agent) for agent in page.items], next=page.next)
 
 

@@ -1,12 +1,13 @@
 """The crew at work: what each agent is at."""
 
 from datetime import datetime
+from functools import partial
 
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from remit.doors.api.access import ByAdministrator
-from remit.doors.api.paging import Cursor, Limit, Page, cut
+from remit.doors.api.paging import Cursor, Limit, Page, read
 from remit.errors import NotFound
 from remit.model.crew import AgentState, Member
 from remit.model.principals import AgentType
@@ -46,8 +47,8 @@ async def list_crew(
     by: ByAdministrator, limit: Limit = 100, cursor: Cursor = None
 ) -> Page[MemberShape]:
     """Show what every agent is at."""
-    members = await by.services.crew.members(by.tenant.key)
-    page = cut(members, lambda member: member.id, of="crew", cursor=cursor, limit=limit)
+    after = partial(by.services.crew.members_after, by.tenant.key)
+    page = await read(after, lambda member: member.id, of="crew", cursor=cursor, limit=limit)
     return Page(items=[MemberShape.of(member) for member in page.items], next=page.next)
 
 

@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, Protocol
 
-from remit.admin.agents import AgentStore
 from remit.admin.authority import Authority
 from remit.admin.change_record import ChangeRecord
 from remit.admin.editor import Editor
-from remit.admin.keys import KeyStore
+from remit.admin.keys import KeyStore as MadeKeys
 from remit.admin.overview import Record, WaitingThings
 from remit.admin.revisions import RevisionStore
+from remit.admin.subjects import AgentStore
+from remit.admin.subjects import KeyStore as HeldKeys
 from remit.admin.tenants import TenantStore
 from remit.crew.human import HumanInbox
 from remit.data.alerts.desk import AlertDesk
@@ -29,6 +30,10 @@ from remit.model.servers import ServerStatus, ServerTrial
 from remit.model.tools import Tool, ToolId
 from remit.policy.snapshot import PolicySnapshot
 from remit.storage.chain import ChainReport
+
+
+class KeyStore(MadeKeys, HeldKeys, Protocol):
+    """Where keys are kept."""
 
 
 class UserStore(Protocol):
@@ -50,12 +55,22 @@ class UserStore(Protocol):
         """Return name to since when, by name."""
         ...
 
+    async def disabled_since(self, tenant: str, name: str) -> datetime | None:
+        """Return since when that user is kept out; None when it is not."""
+        ...
+
+    async def disabled_after(
+        self, tenant: str, after: str | None, limit: int
+    ) -> Mapping[str, datetime]:
+        """Return the same as `all_disabled`, at most *limit*, those behind a name alone."""
+        ...
+
 
 class CrewStore(Protocol):
     """What agents are at."""
 
-    async def members(self, tenant: str) -> Sequence[Member]:
-        """Return every registered agent of *tenant*."""
+    async def members_after(self, tenant: str, after: str | None, limit: int) -> Sequence[Member]:
+        """Return registered agents by id, at most *limit*, those behind an id alone."""
         ...
 
     async def find_member(self, tenant: str, agent_id: str) -> Member | None:

@@ -3,7 +3,7 @@
 import base64
 import binascii
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Final, Generic, TypeVar, cast
 
@@ -61,6 +61,31 @@ def cut(
     page = rest[:limit]
     more = len(rest) > limit
     return Cut(items=page, next=cursor_at(key(page[-1]), of=of) if more else None)
+
+
+async def read(
+    after: Callable[[str | None, int], Awaitable[Sequence[T]]],
+    key: Callable[[T], str],
+    *,
+    of: str,
+    cursor: str | None,
+    limit: int,
+) -> Cut[T]:
+    """Return the same as `cut` of a list that may be long, of which no more is read.
+
+    Args:
+        after: Reads so many entries behind a place, in the order of *key*.
+        key: The place of an entry.
+        of: What the list is called in cursors.
+        cursor: The one that was given.
+        limit: Most entries.
+
+    Raises:
+        BadCall: The cursor is none of this list.
+    """
+    found = await after(position(cursor, of=of), limit + 1)
+    more = cursor_at(key(found[limit - 1]), of=of) if len(found) > limit else None
+    return Cut(items=found[:limit], next=more)
 
 
 def cursor_at(place: str, *, of: str) -> str:

@@ -6,7 +6,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel
 
 from remit.doors.api.access import Administrator, ByAdministrator, Reason
-from remit.doors.api.paging import Cursor, Limit, Page, cut
+from remit.doors.api.paging import Cursor, Limit, Page, read
 from remit.errors import BadCall, Conflict
 from remit.identity.claims import is_name
 
@@ -25,10 +25,13 @@ async def list_users(
     by: ByAdministrator, limit: Limit = 100, cursor: Cursor = None
 ) -> Page[UserShape]:
     """Show every disabled user; what others there are, only their issuers know."""
-    disabled = await by.services.users.all_disabled(by.tenant.key)
-    page = cut(list(disabled), str, of="users", cursor=cursor, limit=limit)
-    shown = [UserShape(name=name, disabled=disabled[name]) for name in page.items]
-    return Page(items=shown, next=page.next)
+
+    async def after(name: str | None, most: int) -> list[UserShape]:
+        found = await by.services.users.disabled_after(by.tenant.key, name, most)
+        return [UserShape(name=name, disabled=since) for name, since in found.items()]
+
+    page = await read(after, lambda user: user.name, of="users", cursor=cursor, limit=limit)
+    return Page(items=list(page.items), next=page.next)
 
 
 @router.get("/users/{name:path}", operation_id="users.get")
@@ -60,8 +63,8 @@ async def enable_user(by: ByAdministrator, name: str, reason: Reason = "") -> Us
 
 async def _shown(by: Administrator, name: str) -> UserShape:
     _check(name)
-    disabled = await by.services.users.all_disabled(by.tenant.key)
-    return UserShape(name=name, disabled=disabled.get(name))
+    since = await by.services.users.disabled_since(by.tenant.key, name)
+    return UserShape(name=name, disabled=since)
 
 
 def _check(name: str) -> None:
