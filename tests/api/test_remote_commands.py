@@ -64,6 +64,30 @@ def test_policy_tests_are_asked_of_what_is_in_force_there(api: Api, tmp_path: Pa
     assert "only an administrator" in typed(api, "test", str(cases), by="role key", expect=1)
 
 
+def test_policy_tests_say_what_is_missing_as_they_do_without_a_gateway(
+    api: Api, tmp_path: Path
+) -> None:
+    entry = {"command": "no-such-program-anywhere"}
+    declared = typed_json(api, "export")
+    document = declared | {"mcp_servers": declared["mcp_servers"] | {"away": entry}}
+    config = tmp_path / "remit.yaml"
+    config.write_text(json.dumps(document))
+    typed(api, "apply", str(config))
+    tools = ("tools/work", "tools/wrok", "tools/resource:doc://1", "away/any", "nowhere/any")
+    cases = tmp_path / "cases.yaml"
+    cases.write_text(
+        json.dumps([{"as": "role:nobody", "tool": t, "expect": "deny"} for t in tools])
+    )
+    cases.write_text(cases.read_text().replace("nobody", ROLE).replace('"deny"', '"allow"', 1))
+    try:
+        told = typed_json(api, "test", str(cases))
+    finally:
+        config.write_text(json.dumps(declared))
+        typed(api, "apply", str(config))
+
+    assert [one["tool"] for one in told["missing"]] == ["tools/wrok", "nowhere/any"]
+
+
 def test_tenants_are_made_and_listed(api: Api) -> None:
     made = typed_json(api, "tenants", "create", "typed")
 

@@ -44,6 +44,9 @@ TOOLS: list[Any] = [
     {"name": "hang", "x-fixture": {"silent": True}},
     {"name": "die", "x-fixture": {"exit": 3}},
     {"name": "busy"},
+    {"name": "later", "x-fixture": {"rounds": 2}},
+    {"name": "cut", "x-fixture": {"rounds": 2}},
+    {"name": "never", "x-fixture": {"rounds": 99}},
 ]
 ROLES: dict[str, Any] = {
     "reader": {"mcp_servers": ["store"], "tools": {"store": ["read"]}},
@@ -55,7 +58,7 @@ ROLES: dict[str, Any] = {
     "waiting": {"mcp_servers": ["lost"], "tools": {"lost": ["read"]}},
 }
 NOTHING: Mapping[str, Any] = {}
-LIMITS = [{"tool": "store/busy", "calls": 1, "per": "hour"}]
+LIMITS = [{"tool": f"store/{name}", "calls": 1, "per": "hour"} for name in ("busy", "cut")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -200,6 +203,25 @@ async def test_a_limit_is_a_result_that_says_when_to_come_back(site: Site) -> No
     assert [result.is_error for result in results] == [False, True]
     assert "retry after" in results[1].text
     assert "sooner does not help" in results[1].text
+
+
+async def test_a_round_without_a_question_is_gone_on_with(site: Site) -> None:
+    async with site.toolset("keeper") as tools:
+        later = await tools.call("store__later", {})
+        never = await tools.call("store__never", {})
+
+    assert later.text == "later {}"
+    assert never.is_error
+    assert "it has no answer after 10 further rounds" in never.text.replace("the tool", "it")
+
+
+async def test_a_refusal_between_rounds_does_not_say_that_nothing_was_done(site: Site) -> None:
+    async with site.toolset("keeper") as tools:
+        cut = await tools.call("store__cut", {})
+
+    assert cut.is_error
+    assert "the call had begun when it was refused: " in cut.text
+    assert "remit/code" not in cut.meta
 
 
 async def test_what_a_tool_itself_says_of_its_failure_passes_as_it_is(site: Site) -> None:

@@ -35,8 +35,24 @@ TOOLS: list[str | dict[str, Any]] = [
         "x-fixture": {"result": {"content": [], "structuredContent": {"n": 3}}},
     },
     {"name": "query", "inputSchema": MIRRORED},
+    {"name": "later", "x-fixture": {"rounds": 2}},
+    {"name": "never", "x-fixture": {"rounds": 99}},
 ]
-READERS = ("read", "slow", "silent", "stuck", "failing", "picky", "typed", "query")
+READERS = (
+    "read",
+    "slow",
+    "silent",
+    "stuck",
+    "failing",
+    "picky",
+    "typed",
+    "query",
+    "later",
+    "never",
+)
+HURRIED = ("asynchronous", "synchronous")
+"""Roles that may make one call, each for the client of that kind."""
+
 DOOMED: list[str | dict[str, Any]] = [{"name": "die", "x-fixture": {"exit": 3}}]
 
 
@@ -52,9 +68,13 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Generator[Running]:
         },
         "roles": {
             "reader": {"tools": {"tools": [*READERS], "doomed": ["die"]}},
+            **{role: {"tools": {"tools": ["later"]}} for role in HURRIED},
             "student": {"tools": {"tools": ["read"]}, "denials": "explain"},
         },
-        "limits": [{"role": "student", "calls": 2, "per": "day"}],
+        "limits": [
+            {"role": "student", "calls": 2, "per": "day"},
+            *({"role": role, "calls": 1, "per": "day"} for role in HURRIED),
+        ],
     }
     config.write_text(json.dumps(document))
     running = start_gateway(folder, config).settle()

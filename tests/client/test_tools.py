@@ -4,7 +4,7 @@ from pathlib import Path
 
 import anyio
 import pytest
-from tests.client.conftest import READERS
+from tests.client.conftest import HURRIED, READERS
 from tests.client.either import Either, open_either
 
 from remit.client import AsyncClient
@@ -75,6 +75,32 @@ async def test_what_goes_with_every_call_reaches_the_server(
 
     sent = received(count_file, "tools/call")[-1]["params"]["_meta"]
     assert {name: sent[name] for name in meta} == meta
+
+
+async def test_a_round_without_a_question_is_gone_on_with(reader: Either, count_file: Path) -> None:
+    before = len(received(count_file, "tools/call"))
+
+    result = await reader.call_tool("tools__later", {"n": 1})
+
+    assert result.text == 'later {"n": 1}'
+    rounds = [sent["params"] for sent in received(count_file, "tools/call")[before:]]
+    assert [sent.get("requestState") for sent in rounds] == [None, "1", "2"]
+    assert not any("inputResponses" in sent for sent in rounds)
+
+
+async def test_rounds_without_a_question_come_to_an_end(reader: Either) -> None:
+    with pytest.raises(ClientError, match="no answer after 10 further rounds"):
+        await reader.call_tool("tools__never")
+
+
+@pytest.mark.parametrize("kind", HURRIED)
+async def test_a_call_that_had_begun_is_not_said_to_be_refused_unmade(
+    kind: str, gateway: Running
+) -> None:
+    async with open_either(kind, gateway.base, key=gateway.key(kind)) as either:
+        with pytest.raises(ClientError, match="had begun when it was refused: ") as raised:
+            await either.call_tool("tools__later")
+    assert not isinstance(raised.value, CallRefused)
 
 
 async def test_progress_is_told_on_the_way_and_no_call_hears_of_another(reader: Either) -> None:

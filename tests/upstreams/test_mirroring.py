@@ -1,6 +1,7 @@
 """A caller's era and what it can be asked are those of the connection that its calls take."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.upstreams.callers import Quiet, call
@@ -71,3 +72,32 @@ async def test_another_round_carries_answers_and_state_as_they_are(ran: Path) ->
     (called,) = received(ran, "tools/call")
     assert called["params"]["inputResponses"] == {"a": {"action": "accept"}}
     assert called["params"]["requestState"] == "kept"
+
+
+async def test_a_server_that_keeps_no_session_is_called_in_the_newer_era_for_whom_it_may_ask(
+    ran: Path,
+) -> None:
+    options = FixtureOptions(tools=["t"], count_file=str(ran), sessions=False)
+    with open_web_fixture(options) as web:
+        config = ServerConfig(name="s", transport=Transport.HTTP, url=web.url)
+        async with open_servers(config) as fleet:
+            able = Quiet(abilities=Abilities.ELICIT_FORM)
+            await call(fleet, able)
+            await call(fleet, Quiet())
+            await call(fleet, able)
+    said = [message["params"].get("_meta", {}) for message in received(ran, "tools/call")]
+    key = "io.modelcontextprotocol/clientCapabilities"
+    asked: dict[str, Any] = {"elicitation": {"form": {}}}
+    assert [meta.get(key) for meta in said] == [asked, None, asked]
+    hands = [message["params"]["capabilities"] for message in received(ran, "initialize")]
+    assert hands == [asked, {}]
+
+
+async def test_a_state_without_a_question_goes_back_without_answers(ran: Path) -> None:
+    tool = {"name": "t", "x-fixture": {"rounds": 2}}
+    server = fixture_server_config("s", [tool], ran, options=("--era", "modern"))
+    async with open_servers(server) as fleet:
+        await call(fleet, Quiet())
+    rounds = [message["params"] for message in received(ran, "tools/call")]
+    assert [sent.get("requestState") for sent in rounds] == [None, "1", "2"]
+    assert not any("inputResponses" in sent for sent in rounds)

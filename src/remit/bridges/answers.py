@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
+from remit.client.door import NOT_MADE, state_alone
 from remit.client.tools import CallResult
+from remit.model.conversation import PAUSES
 
 CODE: Final = "remit/code"
 REQUEST: Final = "remit/requestId"
@@ -30,6 +32,7 @@ _UNKNOWN: Final = "Find out whether it took effect before calling it again."
 _OTHERWISE: Final = "Calling it again in the same way is not likely to help."
 _UNKNOWN_TOOL: Final = "Unknown tool"
 _COMPLETE: Final = "complete"
+_BEGUN: Final = "the call had begun when it was refused"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,16 +106,29 @@ def broken(name: str, message: str, request: object) -> CallResult:
     )
 
 
-def read_answer(name: str, answer: Mapping[str, Any]) -> CallResult:
-    """Return what came of a call of *name*, by the JSON-RPC answer of remit's own door."""
+def read_answer(name: str, answer: Mapping[str, Any], *, has_begun: bool = False) -> CallResult:
+    """Return what came of a call of *name*, by the JSON-RPC answer of remit's own door.
+
+    Args:
+        name: As the tool was called.
+        answer: Of the last round.
+        has_begun: Whether there were rounds before, so that a refusal is of a call under way.
+    """
     result = answer.get("result")
     if result is not None:
+        if state_alone(result) is not None:
+            return broken(name, f"it has no answer after {len(PAUSES)} further rounds", "")
         if result.get("resultType", _COMPLETE) != _COMPLETE:
             return broken(name, "it asks its caller a question, which nobody here can answer", "")
-        return CallResult.of(result)
+        read = CallResult.of(result)
+        if has_begun and read.meta.get(CODE) in NOT_MADE and REQUEST in read.meta:
+            return broken(name, f"{_BEGUN}: {read.text}", read.meta[REQUEST])
+        return read
     error = cast("Mapping[str, Any]", answer["error"])
     data = cast("Mapping[str, Any]", error.get("data") or {})
     request = data.get("requestId")
+    if has_begun:
+        return broken(name, f"{_BEGUN}: {error['message']}", request)
     if error["message"] == _UNKNOWN_TOOL and request:
         return denied(name, request, data.get("reason", ""), data.get("rule", ""))
     return broken(name, error["message"], request)

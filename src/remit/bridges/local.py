@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from remit.bridges.answers import read_answer
+from remit.client.door import state_alone
 from remit.client.tools import CallResult, ToolDefinition
 from remit.library.beside import Beside
 from remit.library.inside import Inside, Params, open_inside
+from remit.model.conversation import PAUSES
 from remit.settings import Settings
 
 
@@ -53,8 +55,17 @@ class LocalSource:
         """
 
         async def call(inside: Inside) -> CallResult:
-            params = {"name": name, "arguments": dict(arguments)}
-            return read_answer(name, await inside.ask("tools/call", params, told and _ears(told)))
+            params: dict[str, Any] = {"name": name, "arguments": dict(arguments)}
+            ears = told and _ears(told)
+            answer = await inside.ask("tools/call", params, ears)
+            for pause in PAUSES:
+                state = state_alone(answer.get("result") or {})
+                if state is None:
+                    break
+                await asyncio.sleep(pause)
+                params["requestState"] = state
+                answer = await inside.ask("tools/call", params, ears)
+            return read_answer(name, answer, has_begun="requestState" in params)
 
         return await self._inside.begin(call)
 

@@ -86,7 +86,7 @@ def difference_of(shown: Difference | Edited) -> DifferenceValue:
         authority=[
             AuthorityChange(
                 subject=one.subject,
-                tool=_tool(one.tool),
+                tool=tool_of(one.tool),
                 gains=one.change == "gains",
                 rule=one.rule,
                 reason=one.reason,
@@ -155,7 +155,7 @@ def answer_of(shown: ExplanationShown) -> Answer:
     )
     used = [one.used for one in shown.limits]
     return Answer(
-        tool=None if shown.tool is None else _tool(shown.tool),
+        tool=None if shown.tool is None else tool_of(shown.tool),
         available=shown.available,
         explanation=Explanation(decision=decision, layers=layers),
         used=None if None in used else [count for count in used if count is not None],
@@ -180,6 +180,7 @@ def who_of(shown: WhoCan) -> WhoCanValue:
     return WhoCanValue(**asdict(shown))
 
 
-def _tool(text: str) -> ToolId:
+def tool_of(text: str) -> ToolId:
+    """Return the tool that the API names as `server/tool`."""
     server, _, name = text.partition("/")
     return ToolId(server, name)

@@ -35,16 +35,20 @@ from remit.cli.output import (
     run,
 )
 from remit.cli.remote import KeyFlag, Remote, UrlFlag, reach
-from remit.cli.remote_values import answer_of
+from remit.cli.remote_values import answer_of, tool_of
 from remit.cli.subjects import find_subject
 from remit.client import authority
 from remit.client import declaration as client_declaration
 from remit.errors import BadCall, DeclarationError, Problem
 from remit.model.decisions import Explanation
+from remit.model.declaration import Declaration
 from remit.model.principals import Principal
+from remit.model.tools import ToolId
 from remit.policy.snapshot import compile_snapshot
 from remit.settings import Settings
 from remit.upstreams.names import Names
+
+_MOST_TOOLS = 100
 
 FOLDER = "policy-tests"
 """Where tests are looked for, beside the declaration."""
@@ -139,21 +143,36 @@ async def _read(files: Sequence[Path]) -> Sequence[Case]:
 def _asked(remote: Remote, cases: Sequence[Case]) -> Report:
     """Ask a gateway, by what is in force there; it knows no file and no line."""
     declared = parse_document(remote.ask(client_declaration.get())).declaration
-    results = [result_of(case, partial(_explained, remote, case)) for case in cases]
+    there = _authority_over(declared, _offered(remote), tenant="", revision=0)
+    results = [result_of(case, partial(_explained, remote, case, there)) for case in cases]
     return Report(
         results=results,
         uncovered=[(rule, "", 0) for rule in uncovered_rules(declared, results)],
     )
 
 
-def _explained(remote: Remote, case: Case) -> tuple[Explanation, bool]:
+def _offered(remote: Remote) -> set[ToolId]:
+    """Return every tool that a server there is known to offer."""
+    found: set[ToolId] = set()
+    done, total = 0, 1
+    while done < total:
+        part = remote.ask(
+            authority.matrix(callers_limit=1, tools_limit=_MOST_TOOLS, tools_offset=done)
+        )
+        found |= {tool_of(tool.tool) for tool in part.tools if tool.available}
+        done, total = done + _MOST_TOOLS, part.tools_total
+    return found
+
+
+def _explained(remote: Remote, case: Case, there: Authority) -> tuple[Explanation, bool]:
     try:
         answer = answer_of(remote.ask(authority.explain(case.subject, case.tool)))
     except typer.Exit as refused:  # it has said why
         if refused.exit_code == EXIT_UNREACHABLE:
             raise
         raise BadCall(f"the gateway knows no {case.subject!r}, or no such tool") from None
-    return answer.explanation, not answer.available
+    is_missing = answer.tool is None or (not answer.available and there.is_missing(answer.tool))
+    return answer.explanation, is_missing
 
 
 async def _tested(settings: Settings, files: Sequence[Path]) -> Report:
@@ -177,14 +196,20 @@ async def _tested(settings: Settings, files: Sequence[Path]) -> Report:
 
 async def _authority(installation: Installation) -> Authority:
     """Return what answers: what is tested is the policy, not what can be started here."""
-    declaration, policy = installation.loaded.declaration, installation.policy
-    seen = {tool.id for tool in await installation.seen.all_tools(installation.tenant.name)}
-    snapshot = compile_snapshot(
-        declaration,
-        tenant=installation.tenant.name,
-        revision=policy.revision,
-        now=datetime.now(UTC),
+    tenant = installation.tenant.name
+    return _authority_over(
+        installation.loaded.declaration,
+        {tool.id for tool in await installation.seen.all_tools(tenant)},
+        tenant=tenant,
+        revision=installation.policy.revision,
     )
+
+
+def _authority_over(
+    declaration: Declaration, seen: set[ToolId], *, tenant: str, revision: int
+) -> Authority:
+    now = datetime.now(UTC)
+    snapshot = compile_snapshot(declaration, tenant=tenant, revision=revision, now=now)
     return Authority(
         snapshot, Names.build(seen | known_tools(declaration)), seen | published_tools(declaration)
     )

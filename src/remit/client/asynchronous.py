@@ -250,6 +250,8 @@ class AsyncClient:
             return end.value
 
     async def _send(self, request: Request, hear: Hear | None) -> Reply:
+        if request.after:
+            await anyio.sleep(request.after)
         try:
             try:
                 return await self._exchange(request, hear)
@@ -258,7 +260,8 @@ class AsyncClient:
                     raise
                 return await self._exchange(request, hear)
         except httpx2.TransportError as error:
-            raise unreachable(self._address.base, error) from error
+            has_begun = request.after > 0
+            raise unreachable(self._address.base, error, has_begun=has_begun) from error
 
     async def _exchange(self, request: Request, hear: Hear | None) -> Reply:
         async with self._open(request) as response:

@@ -3,12 +3,14 @@
 import itertools
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final, cast
 
 from remit.client.address import Address
 from remit.client.exchange import JSON, Notice, Reply, Request, Steps, no_answer
 from remit.client.tools import CallResult, ToolDefinition
 from remit.errors import CallRefused, ClientError, CredentialRefused, GatewayUnreachable
+from remit.model.conversation import PAUSES
 from remit.model.header_values import encode_header_value
 from remit.model.param_headers import (
     Path,
@@ -27,7 +29,7 @@ from remit.model.protocol import (
 MOST_PAGES: Final = 1000
 """Pages of one list; a list that goes on for longer never ends."""
 
-_NOT_MADE: Final = frozenset({"INVALID_INPUT", "LIMIT_REACHED", "PERMISSION_DENIED"})
+NOT_MADE: Final = frozenset({"INVALID_INPUT", "LIMIT_REACHED", "PERMISSION_DENIED"})
 """Codes of results by which the gateway says that it did not make the call (R22)."""
 
 _META: Final[Mapping[str, object]] = {
@@ -86,8 +88,9 @@ class Door:
     ) -> Steps[CallResult]:
         """Return what the call of a tool gives; it is sent once.
 
-        Only a call that was turned away because its headers are not what the tool asks for is
-        sent again, with those that its schema names (2026-07-28, basic/transports).
+        A call that was turned away because its headers are not what the tool asks for is sent
+        again, with those that its schema names (2026-07-28, basic/transports). One whose answer is
+        a state and no question goes on with that state (basic/patterns/mrtr).
 
         Args:
             name: As the list has it.
@@ -105,22 +108,49 @@ class Door:
             yield from self.listing(server)
             if self._headers(name, arguments, server) != before:
                 reply = yield self._call(name, arguments, server, token)
-        result = self._result(reply)
-        meta = result.get("_meta")
-        if result.get("isError") is True and isinstance(meta, dict):
-            _check_made(result, cast("dict[str, Any]", meta))
+        result = _made(self._result(reply))
+        for pause in PAUSES:
+            state = state_alone(result)
+            if state is None:
+                break
+            again = self._call(name, arguments, server, token, state)
+            result = self._of_later_round((yield replace(again, after=pause)))
+        if state_alone(result) is not None:
+            raise ClientError(f"the tool has no answer after {len(PAUSES)} further rounds")
         if result.get("resultType", "complete") != "complete":
             raise ClientError(
                 "the tool asks its caller a question, which this client cannot answer"
             )
         return CallResult.of(result)
 
+    def _of_later_round(self, reply: Reply) -> dict[str, Any]:
+        """Return the result of a call that had begun, whatever this round of it met."""
+        try:
+            return _made(self._result(reply))
+        except CallRefused as refusal:
+            text = f"the call had begun when it was refused: {refusal.reason}"
+            raise ClientError(
+                text, status=refusal.status, request_id=refusal.request_id
+            ) from refusal
+        except GatewayUnreachable as error:
+            error.sent = True
+            raise
+
     def new_token(self) -> int:
         """Return a token of progress that no other call has."""
         return next(self._numbers)
 
-    def _call(self, name: str, arguments: Json, server: str | None, token: int | None) -> Request:
+    def _call(
+        self,
+        name: str,
+        arguments: Json,
+        server: str | None,
+        token: int | None,
+        state: str | None = None,
+    ) -> Request:
         params: dict[str, object] = {"name": name, "arguments": dict(arguments)}
+        if state is not None:
+            params["requestState"] = state
         try:
             mirrored = self._headers(name, arguments, server)
             headers = {"Mcp-Name": encode_header_value(name), **mirrored}
@@ -241,17 +271,28 @@ def progress_of(notice: Notice, token: int) -> tuple[float, float | None, str] |
     )
 
 
-def _check_made(result: Json, meta: Json) -> None:
-    code = meta.get("remit/code")
-    if code not in _NOT_MADE or "remit/requestId" not in meta:
-        return
-    after = meta.get("remit/retry_after")
+def _made(result: dict[str, Any]) -> dict[str, Any]:
+    """Return a result by which the gateway does not say that it did not make the call."""
+    told = result.get("_meta")
+    if result.get("isError") is not True or not isinstance(told, dict):
+        return result
+    meta = cast("dict[str, Any]", told)
+    code, after = meta.get("remit/code"), meta.get("remit/retry_after")
+    if code not in NOT_MADE or "remit/requestId" not in meta:
+        return result
     raise CallRefused(
         CallResult.of(result).text,
         code=str(code),
         request_id=str(meta["remit/requestId"]),
         retry_after=after if isinstance(after, int | float) else None,
     )
+
+
+def state_alone(result: Json) -> str | None:
+    """Return the state with which a call goes on that is asked nothing; None of any other."""
+    state = result.get("requestState")
+    is_asked = result.get("resultType") != "input_required" or result.get("inputRequests")
+    return state if isinstance(state, str) and not is_asked else None
 
 
 def _error_code(reply: Reply) -> object:

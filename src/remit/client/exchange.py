@@ -36,6 +36,7 @@ class Request:
         path: Below the gateway's root.
         number: Id of the JSON-RPC request, by which its answer is known in a stream; else None.
         is_repeatable: Whether it may be sent again when a kept connection broke.
+        after: Seconds to wait before it is sent, as a further round of a call that has begun.
     """
 
     method: str
@@ -45,6 +46,7 @@ class Request:
     body: bytes = field(default=b"", repr=False)
     number: int | None = None
     is_repeatable: bool = False
+    after: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

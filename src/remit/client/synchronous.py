@@ -1,6 +1,7 @@
 """`Client`: a gateway over HTTP, for programs that wait."""
 
 import codecs
+import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
@@ -85,7 +86,7 @@ class Client:
         self._address = Address.parse(url, key=key, tenant=tenant)
         self._timeout = timeout
         self._door = Door(self._address, meta or {})
-        self._is_closed = False
+        self._closing = threading.Event()
         self._http = httpx2.Client(
             headers=self._address.headers,
             timeout=timeout,
@@ -118,7 +119,7 @@ class Client:
         What another thread still waits for ends with a `ClientError`, when its time is over at the
         latest: nothing wakes a thread that reads from a socket.
         """
-        self._is_closed = True
+        self._closing.set()
         self._http.close()
 
     def list_tools(self, *, server: str | None = None) -> list[ToolDefinition]:
@@ -195,7 +196,7 @@ class Client:
         Raises:
             ClientError: There is none, or it breaks off.
         """
-        if self._is_closed:
+        if self._closing.is_set():
             raise closed()
         request = request_of(operation, self._address.tenant)
         limit = _Limit(self._timeout)
@@ -207,7 +208,7 @@ class Client:
             yield _parts(response)
 
     def _take(self, steps: Steps[T], hear: Hear | None = None, seconds: float | None = None) -> T:
-        if self._is_closed:
+        if self._closing.is_set():
             raise closed()
         limit = _Limit(self._timeout if seconds is None else seconds)
         try:
@@ -220,24 +221,26 @@ class Client:
             steps.close()
 
     def _send(self, request: Request, limit: _Limit, hear: Hear | None) -> Reply:
-        with self._failing(limit):
+        if request.after and self._closing.wait(min(request.after, max(0.0, limit.left))):
+            raise closed()
+        with self._failing(limit, has_begun=request.after > 0):
             try:
                 return self._exchange(request, limit, hear)
             except BROKEN:
-                if self._is_closed or not request.is_repeatable:
+                if self._closing.is_set() or not request.is_repeatable:
                     raise
                 return self._exchange(request, limit, hear)
 
     @contextmanager
-    def _failing(self, limit: _Limit) -> Generator[None]:
+    def _failing(self, limit: _Limit, *, has_begun: bool = False) -> Generator[None]:
         try:
             yield
         except httpx2.TransportError as error:
-            if self._is_closed:
+            if self._closing.is_set():
                 raise closed() from error
             if isinstance(error, httpx2.ReadTimeout):
                 raise too_slow(self._address.base, limit.seconds) from error
-            raise unreachable(self._address.base, error) from error
+            raise unreachable(self._address.base, error, has_begun=has_begun) from error
 
     def _exchange(self, request: Request, limit: _Limit, hear: Hear | None) -> Reply:
         if limit.left <= 0:

@@ -43,10 +43,18 @@ def trust_for(address: Address) -> ssl.SSLContext | bool:
     return True
 
 
-def unreachable(base: str, error: httpx2.TransportError) -> GatewayUnreachable:
-    """Return what to raise for a failure of the connection."""
+def unreachable(
+    base: str, error: httpx2.TransportError, *, has_begun: bool = False
+) -> GatewayUnreachable:
+    """Return what to raise for a failure of the connection.
+
+    Args:
+        base: The gateway's root.
+        error: The failure.
+        has_begun: Whether something was sent before, of which this was a further round.
+    """
     why = str(error) or type(error).__name__
-    if isinstance(error, _NOT_SENT):
+    if isinstance(error, _NOT_SENT) and not has_begun:
         return GatewayUnreachable(f"cannot reach {base}: {why}", sent=False)
     return GatewayUnreachable(
         f"cannot reach {base}: {why}; whether the request was carried out is unknown", sent=True

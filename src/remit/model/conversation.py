@@ -6,6 +6,10 @@ from typing import Final, Protocol, cast
 
 import msgspec
 
+PAUSES: Final = (0.05, 0.1, 0.2, *[0.25] * 7)
+"""Seconds before each further round of a call whose server asks for that and nothing else; what
+the protocol's own libraries wait."""
+
 ELICIT: Final = "elicitation/create"
 SAMPLE: Final = "sampling/createMessage"
 LIST_ROOTS: Final = "roots/list"

@@ -39,7 +39,8 @@ class FixtureOptions:
             `stderr` (bytes written there, without a line feed), `silent` (never answers), `adds`
             (a tool that is there from then on), `raw` (JSON text listed instead of the tool),
             `progress` (JSON texts: the members of each notification before the answer, for
-            whoever gave a token), `status` (of the HTTP answer, http only).
+            whoever gave a token), `rounds` (how often it answers with a state and no question
+            before its result), `status` (of the HTTP answer, http only).
         count_file: Every call that ran appends a line; see `executed`.
         era: Which handshakes it knows.
         page_size: Tools on a page; 0 lists all on one.
@@ -215,6 +216,11 @@ class Behaviour:
         self._act(quirks)
         if "error" in quirks:
             return _error(number, quirks["error"])
+        state = str(params.get("requestState"))
+        taken = int(state) if state.isdecimal() else 0
+        if taken < quirks.get("rounds", 0):
+            asked = {"resultType": "input_required", "requestState": str(taken + 1)}
+            return _result(number, json.dumps(asked))
         if quirks.get("silent"):
             return None
         if "result_json" in quirks:

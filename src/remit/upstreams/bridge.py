@@ -2,6 +2,8 @@
 
 input_required ──▶ each question asked on the caller's stream ──▶ the same call once more,
 with the answers and the server's own state ──▶ … ──▶ complete
+
+A round that asks nothing, and gives a state alone, is gone on with after a short while.
 """
 
 import asyncio
@@ -11,6 +13,7 @@ from typing import Final
 import msgspec
 
 from remit.errors import Refused, UpstreamError, UpstreamProtocolError
+from remit.model.conversation import PAUSES
 from remit.upstreams.dialogue import Dialogue
 from remit.upstreams.result_types import INPUT_REQUIRED, carried
 from remit.upstreams.session import Confirm, Session, ToolCall
@@ -44,8 +47,12 @@ async def call_in_rounds(
         asked = _members(result)
         if asked.get("resultType") != INPUT_REQUIRED:
             return result
-        answers = await _answers(_members(asked.get("inputRequests", b"{}")), dialogue)
-        more = b',"inputResponses":' + joined(answers)
+        questions = _members(asked.get("inputRequests", b"{}"))
+        if questions:
+            more = b',"inputResponses":' + joined(await _answers(questions, dialogue))
+        else:
+            more = b""
+            await asyncio.sleep(PAUSES[min(taken, len(PAUSES) - 1)])
         if "requestState" in asked:
             more += b',"requestState":' + asked["requestState"]
         call = msgspec.structs.replace(call, more=more)

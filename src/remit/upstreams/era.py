@@ -46,11 +46,14 @@ class Era:
 
     Attributes:
         capabilities: What the server says it can do; None when it did not say.
+        may_ask: Whether an answer to what the server asks can reach it: over HTTP the handshake's
+            servers tell by the session whom an answer is for, and some keep none.
         is_modern: Whether requests stand alone.
     """
 
     version: str
     capabilities: object = field(default=None, compare=False, repr=False)
+    may_ask: bool = field(default=True, compare=False)
     is_modern: bool = field(init=False)
 
     def __post_init__(self) -> None:
@@ -68,7 +71,7 @@ class Era:
         return cls(LATEST_MODERN_VERSION, _member(discover_result, "capabilities"))
 
     @classmethod
-    def agreed(cls, initialize_result: bytes) -> Self:
+    def agreed(cls, initialize_result: bytes, *, may_ask: bool = True) -> Self:
         """Return the legacy revision that the server chose.
 
         Raises:
@@ -80,7 +83,7 @@ class Era:
                 f"speaks protocol revision {chosen!r}; remit speaks "
                 f"{', '.join(HANDSHAKE_PROTOCOL_VERSIONS + MODERN_PROTOCOL_VERSIONS)}"
             )
-        return cls(str(chosen), _member(initialize_result, "capabilities"))
+        return cls(str(chosen), _member(initialize_result, "capabilities"), may_ask)
 
     def has(self, *path: str) -> bool:
         """Whether the server says that it has the capability at *path*."""

@@ -237,8 +237,8 @@ class LegacyHttp:
                 f"answered HTTP {reply.status} to `initialize`; "
                 "check its url, or say `transport: sse` if that is what it speaks"
             )
-        self._era = Era.agreed(reply.result())
         session = reply.headers.get(SESSION_HEADER.lower())
+        self._era = Era.agreed(reply.result(), may_ask=bool(session))
         self._peer.enter(
             {
                 MCP_PROTOCOL_VERSION_HEADER: self._era.version,

@@ -1,8 +1,9 @@
 """Which of several connections to one server a call takes: one that is like its caller.
 
 modern caller ──▶ the server's newest era
-older caller  ──▶ the older era, opened with what the caller can be asked, if the server speaks it;
-                  else the newest, bridged (`bridge.py`)
+older caller  ──▶ the older era, opened with what the caller can be asked, if the server speaks it
+                  and can ask there what the caller can be asked; else the newest, bridged
+                  (`bridge.py`)
 """
 
 from collections.abc import AsyncGenerator, Callable
@@ -98,6 +99,7 @@ class Ways:
         self._connect = connect
         self._era: Era | None = None
         self._refuses_handshake = False
+        self._asks_nothing = False
         self._pool = Pool(
             config.name,
             self._open,
@@ -116,6 +118,7 @@ class Ways:
         """Take note of what the server speaks, now that it is connected to anew."""
         self._era = era
         self._refuses_handshake = self._is_ours
+        self._asks_nothing = False
 
     def close(self) -> None:
         """Close every connection, and follow nothing more."""
@@ -217,7 +220,7 @@ class Ways:
             return Way(owner=owner)
         if not self._era.is_modern:
             return Way(owner=owner, abilities=conversation.abilities)
-        if self._refuses_handshake:
+        if self._refuses_handshake or (self._asks_nothing and conversation.abilities):
             return Way(owner=owner)  # which is bridged
         return Way(owner=owner, is_legacy=True, abilities=conversation.abilities)
 
@@ -228,9 +231,10 @@ class Ways:
         try:
             return await self._turn(way)
         except UpstreamUnavailable:
-            if not way.is_legacy or not self._refuses_handshake:
+            other = self._way_of(principal, conversation)
+            if not way.is_legacy or other.is_legacy:
                 raise
-        return await self._turn(self._way_of(principal, conversation))
+        return await self._turn(other)
 
     def _at_once(self, way: Way) -> AbstractContextManager[Session] | None:
         """Take a turn on the connection that the caller uses, if nobody has to wait for it."""
@@ -253,6 +257,9 @@ class Ways:
                 self.updates.accompanied(way.owner, connection.session, signals),
             ):
                 is_open = True
+                if way.is_legacy and way.abilities and not connection.session.era.may_ask:
+                    self._asks_nothing = True  # until it is connected to anew
+                    raise UpstreamUnavailable("keeps no session in which it could ask something")
                 yield connection
         except UpstreamError:
             if not is_open and way.is_legacy:
