@@ -26,7 +26,8 @@ def install(name: str, requirement: str) -> Path:
     """
     folder = CACHE / "venvs" / name
     mark = folder / "requirement"
-    if mark.exists() and mark.read_text() == requirement:
+    wanted = f"{requirement}\nPython {sys.version} in {sys.base_prefix}"
+    if mark.exists() and mark.read_text() == wanted:
         return folder
     print(f"installing {requirement} (once)", file=sys.stderr)
     shutil.rmtree(folder, ignore_errors=True)
@@ -34,7 +35,7 @@ def install(name: str, requirement: str) -> Path:
     pip = [str(folder / "bin" / "pip"), "install", "--quiet", "--disable-pip-version-check"]
     # The kit's scripts, which it runs in this environment, import the latter two.
     _run([*pip, *requirement.split(), "uvloop", "orjson"])
-    mark.write_text(requirement)
+    mark.write_text(wanted)
     return folder
 
 
