@@ -12,7 +12,7 @@ from remit.model.principals import AgentType
 from remit.storage.asyncio_engine import AsyncConnection
 from remit.storage.crew_events import add_events, await_turn
 from remit.storage.database import LONGEST_LOOK, Database
-from remit.storage.dialects import in_order, insert, take_turn
+from remit.storage.dialects import insert, page_of, take_turn
 from remit.storage.epochs import bump
 from remit.storage.tables import agents, crew_agents
 from remit.storage.versions import add_new
@@ -89,12 +89,10 @@ class Agents:
 
     async def agents_after(self, tenant: str, after: str | None, limit: int) -> Sequence[Agent]:
         """Return agents of *tenant* by id, at most *limit*, those behind an id alone."""
-        query = _AGENTS.where(agents.c.tenant == tenant).limit(limit)
+        query = _AGENTS.where(agents.c.tenant == tenant)
         async with self._database.reading() as connection:
-            place = in_order(connection, agents.c.id)
-            if after is not None:
-                query = query.where(place > after)
-            rows = (await connection.execute(query.order_by(place))).all()
+            page = page_of(query, connection, agents.c.id, after, limit)
+            rows = (await connection.execute(page)).all()
         return [_agent(row) for row in rows]
 
     async def count(self, tenant: str) -> int:

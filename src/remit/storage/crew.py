@@ -36,7 +36,7 @@ from remit.storage.crew_rows import (
     task_of,
 )
 from remit.storage.database import Database
-from remit.storage.dialects import in_order, insert
+from remit.storage.dialects import insert, page_of
 from remit.storage.notices import CREW_CHANNEL, Notices
 from remit.storage.outbox import event_of
 from remit.storage.tables import (
@@ -115,12 +115,10 @@ class Crew:
 
     async def members_after(self, tenant: str, after: str | None, limit: int) -> Sequence[Member]:
         """Return registered agents by id, at most *limit*, those behind an id alone."""
-        query = _MEMBERS.where(agents.c.tenant == tenant).limit(limit)
+        query = _MEMBERS.where(agents.c.tenant == tenant)
         async with self._database.reading() as connection:
-            place = in_order(connection, agents.c.id)
-            if after is not None:
-                query = query.where(place > after)
-            rows = (await connection.execute(query.order_by(place))).all()
+            page = page_of(query, connection, agents.c.id, after, limit)
+            rows = (await connection.execute(page)).all()
         return [member_of(row) for row in rows]
 
     async def find_epic(self, tenant: str, epic_id: str) -> Epic | None:

@@ -1,12 +1,14 @@
 """The few statements that the two databases spell differently."""
 
 from datetime import datetime
-from typing import cast
+from typing import TypeVarTuple, cast
 
-from sqlalchemy import ColumnElement, Connection, Table, Text, collate, func, text
+from sqlalchemy import ColumnElement, Connection, Select, Table, Text, collate, func, text
 from sqlalchemy.dialects import sqlite
 
 from remit.storage.asyncio_engine import AsyncConnection
+
+Ts = TypeVarTuple("Ts")
 
 
 def insert(connection: AsyncConnection | Connection, table: Table) -> sqlite.Insert:
@@ -29,11 +31,20 @@ def take_turn(connection: Connection, key: int) -> None:
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": key})
 
 
-def in_order(
-    connection: AsyncConnection | Connection, column: ColumnElement[str]
-) -> ColumnElement[str]:
-    """Return a column as Python orders texts, by code points, whatever the database's language."""
-    return collate(column, "C" if connection.dialect.name == "postgresql" else "BINARY")
+def page_of(
+    query: Select[*Ts],
+    connection: AsyncConnection | Connection,
+    column: ColumnElement[str],
+    after: str | None,
+    limit: int,
+) -> Select[*Ts]:
+    """Return the part of a list behind *after*, at most *limit* rows, in the order of a column.
+
+    It is that of Python, by code points, whatever the database's language.
+    """
+    place = collate(column, "C" if connection.dialect.name == "postgresql" else "BINARY")
+    behind = query if after is None else query.where(place > after)
+    return behind.order_by(place).limit(limit)
 
 
 def minute_of(

@@ -6,7 +6,7 @@ from datetime import datetime
 from sqlalchemy import delete, select
 
 from remit.storage.database import LONGEST_LOOK, Database
-from remit.storage.dialects import in_order, insert
+from remit.storage.dialects import insert, page_of
 from remit.storage.epochs import bump
 from remit.storage.tables import disabled_users
 
@@ -74,8 +74,6 @@ class Users:
             disabled_users.c.tenant == tenant
         )
         async with self._database.reading() as connection:
-            place = in_order(connection, disabled_users.c.name)
-            if after is not None:
-                query = query.where(place > after)
-            rows = (await connection.execute(query.order_by(place).limit(limit))).all()
+            page = page_of(query, connection, disabled_users.c.name, after, limit)
+            rows = (await connection.execute(page)).all()
         return {row.name: row.since for row in rows}
