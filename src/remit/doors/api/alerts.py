@@ -3,6 +3,7 @@
 A project is a tenant; a path names it by UUID or name.
 """
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -15,7 +16,7 @@ from remit.data.alerts.desk import LONGEST_NOTE, Closed
 from remit.doors.api.access import Administrator, ByProjectAdministrator, Reason
 from remit.doors.api.bodies import BODY, JsonObject
 from remit.doors.api.envelope import PROJECTS, Envelope
-from remit.doors.api.paging import USUAL, Cursor, Limit, Page, cursor_at, position
+from remit.doors.api.paging import USUAL, Cursor, Limit, Page, read
 from remit.doors.api.preconditions import IfMatch, of_seen, section_tag
 from remit.model.alerts import Alert, AlertStatus, AlertType, Severity
 
@@ -97,18 +98,21 @@ async def list_alerts(
     cursor: Cursor = None,
 ) -> Envelope[Page[RaisedAlert]]:
     """Show alerts, newest first."""
-    found = await by.services.alerts.alerts(
-        by.tenant.key,
-        status=status,
-        type_=type_,
-        severity=severity,
-        user=user,
-        before=position(cursor, of=_LISTED),
-        limit=limit + 1,
-    )
-    page = found[:limit]
-    following = cursor_at(page[-1].id, of=_LISTED) if len(found) > limit else None
-    return Envelope(data=Page(items=[RaisedAlert.of(alert) for alert in page], next=following))
+
+    async def before(place: str | None, most: int) -> Sequence[Alert]:
+        return await by.services.alerts.alerts(
+            by.tenant.key,
+            status=status,
+            type_=type_,
+            severity=severity,
+            user=user,
+            before=place,
+            limit=most,
+        )
+
+    page = await read(before, lambda alert: alert.id, of=_LISTED, cursor=cursor, limit=limit)
+    shown = [RaisedAlert.of(alert) for alert in page.items]
+    return Envelope(data=Page(items=shown, next=page.next))
 
 
 @router.post("/alerts/resolve-all", operation_id="alerts.resolve_all")

@@ -18,7 +18,7 @@ from remit.admin.keys import (
     rotate_key,
 )
 from remit.doors.api.access import Administrator, ByAdministrator, Reason
-from remit.doors.api.paging import Cursor, Limit, Page, cursor_at, position
+from remit.doors.api.paging import Cursor, Limit, Page, read
 from remit.doors.api.preconditions import tag_of
 from remit.errors import BadCall, NotFound
 from remit.model.keys import Key, KeyState
@@ -162,10 +162,12 @@ async def list_keys(
 ) -> Page[KeyShape]:
     """Show every key, ended ones too, oldest first; or those that are as wanted."""
     now = by.services.now()
-    after = _place_of(position(cursor, of="keys"))
-    found = await _found(by, wanted, after, limit + 1)
-    more = cursor_at(_place(found[limit - 1]), of="keys") if len(found) > limit else None
-    return Page(items=[KeyShape.of(key, now) for key in found[:limit]], next=more)
+
+    async def after(place: str | None, most: int) -> Sequence[Key]:
+        return await _found(by, wanted, _place_of(place), most)
+
+    page = await read(after, _place, of="keys", cursor=cursor, limit=limit)
+    return Page(items=[KeyShape.of(key, now) for key in page.items], next=page.next)
 
 
 @router.post("/keys", operation_id="keys.create", status_code=201)

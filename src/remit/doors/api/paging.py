@@ -74,7 +74,7 @@ async def read(
     """Return the same as `cut` of a list that may be long, of which no more is read.
 
     Args:
-        after: Reads so many entries behind a place, in the order of *key*.
+        after: Reads so many entries behind a place, in the order of the list.
         key: The place of an entry.
         of: What the list is called in cursors.
         cursor: The one that was given.

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Final, Literal
 
@@ -23,7 +24,7 @@ from remit.doors.api.editing import (
     Edits,
     GuardedEdits,
 )
-from remit.doors.api.paging import Cursor, Limit, Page, cursor_at, position
+from remit.doors.api.paging import Cursor, Limit, Page, read
 from remit.doors.api.preconditions import revision_tag
 from remit.errors import BadCall
 from remit.model.revisions import RevisionSummary
@@ -79,12 +80,14 @@ async def list_revisions(
     by: ByAdministrator, limit: Limit = 100, cursor: Cursor = None
 ) -> Page[RevisionShape]:
     """Show the declaration's history, newest first."""
-    found = await by.services.revisions.summaries(
-        by.tenant.key, before=_number_at(position(cursor, of=_LISTED)), limit=limit + 1
-    )
-    page = found[:limit]
-    more = cursor_at(f"{page[-1].number}", of=_LISTED) if len(found) > limit else None
-    return Page(items=[RevisionShape.of(one) for one in page], next=more)
+
+    async def before(place: str | None, most: int) -> Sequence[RevisionSummary]:
+        return await by.services.revisions.summaries(
+            by.tenant.key, before=_number_at(place), limit=most
+        )
+
+    page = await read(before, lambda one: f"{one.number}", of=_LISTED, cursor=cursor, limit=limit)
+    return Page(items=[RevisionShape.of(one) for one in page.items], next=page.next)
 
 
 @router.get("/revisions/{number}", operation_id="revisions.get")
