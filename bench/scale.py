@@ -35,9 +35,9 @@ from msgspec import structs
 from remit.admin.keys import make_key
 from remit.app.installation import open_installation
 from remit.settings import Settings
-from remit.storage.audit import BATCH
 from remit.storage.database import Database
 from remit.storage.insertion import insert_events
+from remit.storage.intake import BATCH
 
 SEEN = 40
 """Tools that the caller may use in both."""

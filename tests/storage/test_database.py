@@ -1,17 +1,21 @@
 """Opening a database: private, migrated, or a one-line error with a remedy."""
 
+import asyncio
 import sqlite3
 import subprocess
+import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, AsyncExitStack, closing
 from datetime import UTC, datetime
 from pathlib import Path
 
 import anyio
+import anyio.to_thread
 import psycopg
 import pytest
-from sqlalchemy import text
+from sqlalchemy import Connection, text
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.util import await_
 
 from remit.errors import StartupError, StorageUnavailable
 from remit.storage.database import Database, default_url, open_database
@@ -255,6 +259,58 @@ async def test_an_error_in_a_transaction_takes_back_what_it_wrote(database: Data
         await fail()
 
     assert await Epochs(database).current() == {}
+
+
+SEVEN = text("INSERT INTO epochs (tenant, topic, value) VALUES ('default', 'keys', 7)")
+
+
+async def test_what_is_written_in_one_go_is_committed_and_returns_what_it_makes(
+    database: Database,
+) -> None:
+    assert await database.write(lambda connection: connection.execute(SEVEN).rowcount) == 1
+
+    assert await Epochs(database).current() == {("default", "keys"): 7}
+
+
+async def test_an_error_in_one_go_takes_back_what_it_wrote(database: Database) -> None:
+    def fail(connection: Connection) -> None:
+        connection.execute(SEVEN)
+        connection.execute(SEVEN)
+
+    with pytest.raises(IntegrityError):
+        await database.write(fail)
+
+    assert await Epochs(database).current() == {}
+    await database.write(lambda connection: connection.execute(SEVEN))  # its connection is whole
+
+
+async def test_one_go_needs_no_turn_of_the_event_loop(tmp_path: Path) -> None:
+    # A busy gateway's turns are long: where each statement takes some, rows fall behind calls.
+    begun, written = threading.Event(), threading.Event()
+
+    def work(connection: Connection) -> None:
+        begun.set()
+        for number in range(100):
+            connection.execute(SEVEN)
+            connection.execute(text("UPDATE epochs SET value = :number"), {"number": number})
+            assert connection.execute(text("SELECT value FROM epochs")).scalar() == number
+            connection.execute(text("DELETE FROM epochs"))
+        written.set()
+
+    async with open_database(default_url(tmp_path)) as database, anyio.create_task_group() as tasks:
+        tasks.start_soon(database.write, work)
+        assert await anyio.to_thread.run_sync(begun.wait, 30)
+
+        assert written.wait(30)  # in the event loop's thread, so that it stands still
+
+
+async def test_work_in_a_connections_own_thread_must_not_wait(tmp_path: Path) -> None:
+    def wait(_: Connection) -> None:
+        await_(asyncio.sleep(0))
+
+    async with open_database(default_url(tmp_path)) as database:
+        with pytest.raises(RuntimeError, match="waited"):
+            await database.write(wait)
 
 
 async def test_rows_for_a_file_that_was_deleted_are_refused_until_there_is_one(

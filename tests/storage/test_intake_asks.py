@@ -1,18 +1,24 @@
 """What a batch asks of the database; what is there already stays one row all the same (R29)."""
 
+import sqlite3
+import threading
+import time
 from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
+import anyio
+import anyio.to_thread
 import pytest
 from sqlalchemy import Engine, event, insert, text
 
 from remit.model.events import AuditEvent, EventKind
 from remit.storage.chain import FIELDS, canonical_time
 from remit.storage.cuts import NoKeys
-from remit.storage.database import Database
+from remit.storage.database import Database, default_url, open_database
 from remit.storage.insertion import insert_events
-from remit.storage.intake import Intake, encode_line, events_of
+from remit.storage.intake import GATHERED, Intake, encode_line, events_of
 from remit.storage.journal import Journal
 from remit.storage.tables import audit_events
 from remit.storage.verify import verify_chain
@@ -108,6 +114,42 @@ async def test_an_event_that_came_another_way_too_is_one_row(
     assert [one for one in statements() if one.startswith(IDS_ASKED_FOR)]
     assert await _rows(database) == 12
     assert journal.files[0].taken == journal.files[0].size
+    journal.close()
+
+
+async def test_what_came_before_a_batch_began_is_in_its_transaction(
+    database: Database, tmp_path: Path, statements: Statements
+) -> None:
+    journal = Journal(tmp_path)
+    intake = Intake(database, journal, durable=False)
+    _record(journal, range(GATHERED + 5))
+    statements()
+
+    await intake.take_own()
+
+    assert len([one for one in statements() if one.startswith("INSERT INTO audit_journals")]) == 1
+    assert await _rows(database) == GATHERED + 5
+    journal.close()
+
+
+async def test_a_batch_is_written_while_the_event_loop_is_busy(tmp_path: Path) -> None:
+    begun = threading.Event()
+
+    def note(*_: object) -> None:
+        begun.set()
+
+    url, journal = default_url(tmp_path), Journal(tmp_path)
+    _record(journal, range(GATHERED))
+    async with open_database(url) as database, anyio.create_task_group() as tasks:
+        intake = Intake(database, journal, durable=False)
+        event.listen(database.engine.sync_engine, "before_cursor_execute", note)
+        tasks.start_soon(intake.take_own)
+        assert await anyio.to_thread.run_sync(begun.wait, 30)
+
+        with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as beside:
+            end = time.monotonic() + 30
+            while (GATHERED,) not in beside.execute("SELECT count(*) FROM audit_events"):
+                assert time.monotonic() < end
     journal.close()
 
 

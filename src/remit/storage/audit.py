@@ -33,7 +33,7 @@ from remit.storage.events import (
     find_calls,
     has_to_read,
 )
-from remit.storage.intake import BATCH, Intake, encode_line
+from remit.storage.intake import GATHERED, Intake, encode_line
 from remit.storage.journal import Journal
 from remit.storage.retention import prune
 from remit.storage.traffic import find_traffic
@@ -96,7 +96,7 @@ class AuditLog:
             self._gathered += 1
             if self._gathered == 1:
                 self._some.set()
-            elif self._gathered == BATCH:
+            elif self._gathered == GATHERED:
                 self._many.set()
             if self._syncs:
                 await self._journal.sync()

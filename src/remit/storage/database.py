@@ -13,11 +13,11 @@ that cannot be kept, PostgreSQL's connection is thrown away and SQLite's stateme
 import math
 import os
 import time
-from collections.abc import AsyncGenerator, Generator, Mapping
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import anyio
 from sqlalchemy import URL, Connection, event, make_url
@@ -35,9 +35,12 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from remit.errors import StartupError, StorageUnavailable
 from remit.storage.asyncio_engine import AsyncConnection, AsyncEngine, create_async_engine
+from remit.storage.own_thread import OwnThread, at_once
 from remit.storage.read_only import is_on_read_only_storage, only_read
 from remit.storage.same_file import SameFile
 from remit.storage.schema import is_current, migrate
+
+T = TypeVar("T")
 
 PATIENCE: Final = 5.0
 """Seconds to wait for a lock that another process holds, and for a connection."""
@@ -174,8 +177,36 @@ class Database:
         async with self._transaction(engine, within) as connection:
             yield connection
 
+    async def write(self, work: Callable[[Connection], T], *, durable: bool = False) -> T:
+        """Do *work* in a write transaction, committed unless it raises; all of it in one go.
+
+        What has many statements waits less this way: with SQLite they are made in the connection's
+        thread one after the other, instead of one for some turns of the event loop each.
+
+        Args:
+            work: Makes statements, and may be done in another thread.
+            durable: As `writing` says.
+
+        Raises:
+            StorageUnavailable: As `writing` does.
+            sqlalchemy.exc.StatementError: Likewise.
+        """
+        engine = self._durable if durable else self._writer
+        committed = partial(_committed, work=work)
+        async with self._connected(engine, math.inf) as connection:
+            if self._is_sqlite:
+                return await at_once(connection, committed)
+            return await connection.run_sync(committed)
+
     @asynccontextmanager
     async def _transaction(
+        self, engine: AsyncEngine, within: float
+    ) -> AsyncGenerator[AsyncConnection]:
+        async with self._connected(engine, within) as connection, connection.begin():
+            yield connection
+
+    @asynccontextmanager
+    async def _connected(
         self, engine: AsyncEngine, within: float
     ) -> AsyncGenerator[AsyncConnection]:
         seconds = min(within, self._longest, self._end - anyio.current_time())
@@ -187,10 +218,14 @@ class Database:
                 async with engine.connect() as connection:
                     if self._is_sqlite and until < math.inf:
                         await connection.execution_options(remit_until=until)
-                    async with connection.begin():
-                        yield connection
+                    yield connection
             finally:
                 self._under_way.discard(scope)
+
+
+def _committed(connection: Connection, work: Callable[[Connection], T]) -> T:
+    with connection.begin():
+        return work(connection)
 
 
 @asynccontextmanager
@@ -295,7 +330,11 @@ def _engine(url: URL, patience: float, *, read_only: bool = False) -> AsyncEngin
             hide_parameters=True,
             pool_timeout=patience,
             pool_use_lifo=True,  # what the connection used last has read is in its cache
-            connect_args={"timeout": patience, "isolation_level": None},
+            connect_args={
+                "timeout": patience,
+                "isolation_level": None,
+                "async_creator_fn": OwnThread,
+            },
         )
         path = Path(url.database or "")
         if read_only:

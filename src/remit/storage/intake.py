@@ -32,8 +32,11 @@ from remit.storage.texts import storable, storable_json
 
 log = structlog.get_logger(__name__)
 
-BATCH: Final = 1000
-"""Events in one transaction."""
+GATHERED: Final = 1000
+"""Events for which nobody waits for more."""
+
+BATCH: Final = 1250
+"""Events in one transaction: those, and what comes before it begins."""
 
 _ENCODER: Final = msgspec.json.Encoder()
 _DECODER: Final = msgspec.json.Decoder(AuditEvent)
@@ -126,8 +129,7 @@ class Intake:
         """
         deleted = frozenset(self._deleted)
         work = partial(_write, events=events, taken=taken, may_be_new=may_be_new, deleted=deleted)
-        async with self._database.writing(durable=self._durable) as connection:
-            await connection.run_sync(work)
+        await self._database.write(work, durable=self._durable)
         self._deleted -= deleted
 
     async def forget_deleted(self) -> None:

@@ -1,0 +1,56 @@
+"""Work with SQLite that is done in one visit to its connection's thread.
+
+aiosqlite gives each connection a thread, and visits it three times for a statement; each visit ends
+with a turn of the event loop. A batch of the record takes fifty of them, so a gateway that is busy
+enough would record calls faster than their rows are written. What writes much goes there once.
+"""
+
+import sqlite3
+import threading
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import Any, Final, TypeVar
+
+import aiosqlite
+from sqlalchemy import Connection
+
+from remit.storage.asyncio_engine import AsyncConnection
+
+T = TypeVar("T")
+
+_ROWS: Final = 64  # that a cursor which is iterated fetches at once; aiosqlite's default
+
+
+class OwnThread(aiosqlite.Connection):
+    """aiosqlite's connection; what its own thread asks of it is done at once."""
+
+    def __init__(self, file: str, **arguments: Any) -> None:
+        """Open *file* when it is awaited; the arguments are those of `sqlite3.connect`."""
+        super().__init__(partial(sqlite3.connect, file, **arguments), iter_chunk_size=_ROWS)
+        self._thread.daemon = True  # as SQLAlchemy sets it for those that it makes
+
+    async def visit(self, work: Callable[[], T]) -> T:
+        """Do *work* in the thread, and return what it returns."""
+        return await self._execute(work)  # type: ignore[no-any-return]
+
+    async def _execute(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        if threading.get_ident() == self._thread.ident:
+            return fn(*args, **kwargs)
+        return await super()._execute(fn, *args, **kwargs)
+
+
+async def at_once(connection: AsyncConnection, work: Callable[[Connection], T]) -> T:
+    """Do *work* with a connection to SQLite, all of it in the connection's thread."""
+    driver: OwnThread = (await connection.get_raw_connection()).driver_connection
+    return await driver.visit(lambda: _ended(connection.run_sync(work)))
+
+
+def _ended(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine that never waits, without an event loop."""
+    try:
+        work.send(None)
+    except StopIteration as end:
+        result: T = end.value
+        return result
+    work.close()
+    raise RuntimeError("work in a connection's own thread has waited for something")
