@@ -251,6 +251,7 @@ class DoorProtocol(FramingProtocol):
         try:
             await self._answer(exchange)
         finally:
+            del exchange.task  # whose context leads back here: only a collection would free both
             if not exchange.response_complete and not exchange.disconnected:
                 self.transport.close()
 
