@@ -4,6 +4,7 @@ import asyncio
 import sqlite3
 import subprocess
 import threading
+import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, AsyncExitStack, closing
 from datetime import UTC, datetime
@@ -20,6 +21,7 @@ from sqlalchemy.util import await_
 from remit.errors import StartupError, StorageUnavailable
 from remit.storage.database import Database, default_url, open_database
 from remit.storage.epochs import Epochs
+from remit.storage.own_thread import MOMENT, give_way
 from remit.storage.revisions import Revisions
 
 NOW = datetime(2026, 11, 27, 12, 0, tzinfo=UTC)
@@ -302,6 +304,23 @@ async def test_one_go_needs_no_turn_of_the_event_loop(tmp_path: Path) -> None:
         assert await anyio.to_thread.run_sync(begun.wait, 30)
 
         assert written.wait(30)  # in the event loop's thread, so that it stands still
+
+
+async def test_one_go_gives_way_and_what_is_done_in_the_event_loop_does_not(
+    database: Database,
+) -> None:
+    def took(connection: Connection) -> float:
+        start = time.monotonic()
+        for _ in range(10):
+            give_way(connection)
+        return time.monotonic() - start
+
+    gone_way = await database.write(took)
+    async with database.writing() as connection:
+        stayed = min([await connection.run_sync(took) for _ in range(100)])
+
+    assert stayed < 10 * MOMENT
+    assert (gone_way >= 10 * MOMENT) is (database.engine.dialect.name == "sqlite")
 
 
 async def test_work_in_a_connections_own_thread_must_not_wait(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ from remit.storage.chain import (
     save_heads,
 )
 from remit.storage.dialects import take_turn
+from remit.storage.own_thread import give_way
 from remit.storage.tables import JsonText, StorableText, audit_events
 from remit.storage.texts import storable, storable_json
 
@@ -85,6 +86,8 @@ def insert_events(
         except ValueError as error:
             raise StatementError(str(error), statement, None, error) from error
         connection.exec_driver_sql(statement, parameters)
+        if len(some) == _ROWS[0]:
+            give_way(connection)
     save_heads(
         connection,
         {tenant: Head(length=length, hash=digest) for tenant, (length, digest) in ends.items()},

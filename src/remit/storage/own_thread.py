@@ -7,6 +7,7 @@ enough would record calls faster than their rows are written. What writes much g
 
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, Final, TypeVar
@@ -17,6 +18,9 @@ from sqlalchemy import Connection
 from remit.storage.asyncio_engine import AsyncConnection
 
 T = TypeVar("T")
+
+MOMENT: Final = 0.002
+"""Seconds; some turns of a busy event loop."""
 
 _ROWS: Final = 64  # that a cursor which is iterated fetches at once; aiosqlite's default
 
@@ -29,12 +33,17 @@ class OwnThread(aiosqlite.Connection):
         super().__init__(partial(sqlite3.connect, file, **arguments), iter_chunk_size=_ROWS)
         self._thread.daemon = True  # as SQLAlchemy sets it for those that it makes
 
+    @property
+    def is_here(self) -> bool:
+        """Whether whoever asks is in that thread."""
+        return threading.get_ident() == self._thread.ident
+
     async def visit(self, work: Callable[[], T]) -> T:
         """Do *work* in the thread, and return what it returns."""
         return await self._execute(work)  # type: ignore[no-any-return]
 
     async def _execute(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        if threading.get_ident() == self._thread.ident:
+        if self.is_here:
             return fn(*args, **kwargs)
         return await super()._execute(fn, *args, **kwargs)
 
@@ -43,6 +52,16 @@ async def at_once(connection: AsyncConnection, work: Callable[[Connection], T]) 
     """Do *work* with a connection to SQLite, all of it in the connection's thread."""
     driver: OwnThread = (await connection.get_raw_connection()).driver_connection
     return await driver.visit(lambda: _ended(connection.run_sync(work)))
+
+
+def give_way(connection: Connection) -> None:
+    """Let the event loop go first for a moment, if this is the connection's own thread.
+
+    For when both have one core between them, and the visit would hold up every call until its end.
+    """
+    driver = connection.connection.driver_connection
+    if isinstance(driver, OwnThread) and driver.is_here:
+        time.sleep(MOMENT)  # noqa: TID251 - there is nothing to wait for
 
 
 def _ended(work: Coroutine[Any, Any, T]) -> T:
