@@ -46,9 +46,15 @@ READY_LIMIT = 30.0
 
 
 class Caller:
-    """One client on one kept connection, which knows when an answer is right."""
+    """One client on one kept connection, which knows when an answer is right.
+
+    Attributes:
+        port: Where the gateway listens, for further clients.
+        key: What they may show.
+    """
 
     def __init__(self, port: int, key: str) -> None:
+        self.port, self.key = port, key
         self._socket = socket.create_connection(("127.0.0.1", port), timeout=READY_LIMIT)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._number = 10_000

@@ -77,12 +77,13 @@ class Telling:
     Args:
         line: Carries what is said.
         wishes: What the caller wants to hear.
-        key: Which session it is in; its own object for a caller without one.
+        key: Which session it is in; an object of its own for a caller without one.
         abilities: What it can be asked.
         questions: Where the answers come in; None where nothing can be asked.
         level: The level that the session was set to, or empty.
         is_modern: Whether the request stands alone.
-        on_question: Called before the first question is asked.
+        on_question: Called before the first question is asked, with what to call if the caller
+            leaves before its answer.
     """
 
     def __init__(
@@ -95,13 +96,13 @@ class Telling:
         questions: Questions | None = None,
         level: str = "",
         is_modern: bool = False,
-        on_question: Callable[[], None] | None = None,
+        on_question: Callable[[Callable[[], None]], None] | None = None,
     ) -> None:
         self._line = line
         self._on_question = on_question
         self._questions = questions
         self._asked: list[tuple[bytes, Answering]] = []
-        self.key: Hashable = self if key is None else key
+        self.key: Hashable = object() if key is None else key
         self.is_modern = is_modern
         self.abilities = abilities
         self.progress_token = wishes.progress_token
@@ -131,7 +132,7 @@ class Telling:
             answer(refusal(TOO_MANY))
             return
         if self._on_question is not None and not self._asked:
-            self._on_question()
+            self._on_question(self.gone)
         self._asked.append((number, answer))
         await self._line.send(
             b'{"jsonrpc":"2.0","id":%b,"method":"%b","params":%b}'

@@ -1,5 +1,6 @@
 """The eras of the handshake over HTTP: sealed sessions, and one stream of changes for each."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import Final
 
@@ -83,8 +84,7 @@ class LegacyEra:
             abilities=Abilities.NONE if session is None else session.abilities,
             questions=None if session is None else self._unfinished.questions,
             level=self._door.log_levels.of(caller.session),
-            # A question may be thought about for long, and its client may leave meanwhile.
-            on_question=lambda: self._disconnects.start(partial(speech.attend, telling.gone)),
+            on_question=partial(self._attend, speech),
         )
         try:
             answer = await self._answer(
@@ -99,6 +99,10 @@ class LegacyEra:
             telling.close()
         if isinstance(answer, Answer) and not await speech.finish(answer.whole):
             await request.respond(answer)
+
+    def _attend(self, speech: Speech, gone: Callable[[], None]) -> None:
+        """Watch a client that is asked: it may think for long, and leave meanwhile."""
+        self._disconnects.start(partial(speech.attend, gone))
 
     async def get(self, request: Request) -> None:
         """Stream the changes of the caller's list; a new stream of a session ends its old one."""
