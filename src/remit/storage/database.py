@@ -13,11 +13,11 @@ that cannot be kept, PostgreSQL's connection is thrown away and SQLite's stateme
 import math
 import os
 import time
-from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 import anyio
 from sqlalchemy import URL, Connection, event, make_url
@@ -35,6 +35,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from remit.errors import StartupError, StorageUnavailable
 from remit.storage.asyncio_engine import AsyncConnection, AsyncEngine, create_async_engine
+from remit.storage.bounds import LONGEST_STATEMENT, begin_sqlite, set_up_sqlite
 from remit.storage.own_thread import OwnThread, at_once
 from remit.storage.read_only import is_on_read_only_storage, only_read
 from remit.storage.same_file import SameFile
@@ -45,9 +46,6 @@ T = TypeVar("T")
 PATIENCE: Final = 5.0
 """Seconds to wait for a lock that another process holds, and for a connection."""
 
-LONGEST_STATEMENT: Final = 30.0
-"""Seconds one statement may run; a search through everything is the longest."""
-
 LONGEST_TRANSACTION: Final = 60.0
 """Seconds after which a PostgreSQL server that answers nothing is given up."""
 
@@ -55,9 +53,6 @@ LONGEST_LOOK: Final = 5.0
 """Seconds to find out who a caller is; whoever has waited that long is told to come again."""
 
 _BETWEEN_ATTEMPTS: Final = 0.05
-_PAGE: Final = 16 * 1024  # bytes; the record's rows come by the hundred, a tenth cheaper than in 4
-_CACHE: Final = 768  # KiB a connection; all of the default, two thousand, would be used for ever
-_STEPS_BETWEEN_LOOKS: Final = 100_000  # of SQLite's machine: about a millisecond
 _DRIVERS: Final = {
     "sqlite": "sqlite+aiosqlite",
     "sqlite+aiosqlite": "sqlite+aiosqlite",
@@ -339,9 +334,9 @@ def _engine(url: URL, patience: float, *, read_only: bool = False) -> AsyncEngin
         path = Path(url.database or "")
         if read_only:
             only_read(engine.sync_engine, path)
-        set_up_file = partial(_set_up_sqlite, patience, read_only=read_only)
+        set_up_file = partial(set_up_sqlite, patience, read_only=read_only)
         event.listen(engine.sync_engine, "connect", set_up_file)
-        event.listen(engine.sync_engine, "begin", _begin_sqlite)
+        event.listen(engine.sync_engine, "begin", begin_sqlite)
         SameFile(path).watch(engine.sync_engine)
         return engine
     try:
@@ -366,60 +361,6 @@ def _engine(url: URL, patience: float, *, read_only: bool = False) -> AsyncEngin
 
     event.listen(engine.sync_engine, "connect", set_up)
     return engine
-
-
-class _Bounds:
-    """Of a connection to SQLite.
-
-    Attributes:
-        at: When the statement that runs has to be over, by the monotonic clock.
-        patience: Seconds to wait for a lock, if nothing else is said.
-        waits: Seconds that it waits for one now.
-    """
-
-    def __init__(self, patience: float) -> None:
-        self.at = math.inf
-        self.patience = self.waits = patience
-
-    def is_over(self) -> bool:
-        return time.monotonic() > self.at
-
-
-def _set_up_sqlite(
-    patience: float,
-    connection: AsyncAdapt_dbapi_connection,
-    entry: ConnectionPoolEntry,
-    *,
-    read_only: bool,
-) -> None:
-    cursor = connection.cursor()
-    if not read_only:
-        cursor.execute(f"PRAGMA page_size={_PAGE}")  # of a new file; it stays for ever
-    cursor.execute(f"PRAGMA cache_size=-{_CACHE}")
-    if not read_only:
-        cursor.execute("PRAGMA journal_mode=WAL")
-    cursor.execute("PRAGMA foreign_keys=ON")
-    cursor.close()
-    entry.info["remit_bounds"] = bounds = _Bounds(patience)
-    connection.run_async(
-        lambda driver: driver.set_progress_handler(bounds.is_over, _STEPS_BETWEEN_LOOKS)
-    )
-
-
-def _begin_sqlite(connection: Connection) -> None:
-    options: Mapping[str, Any] = connection.get_execution_options()
-    synchronous = options.get("remit_synchronous", "NORMAL")
-    if connection.info.get("remit_synchronous") != synchronous:
-        connection.exec_driver_sql(f"PRAGMA synchronous={synchronous}")
-        connection.info["remit_synchronous"] = synchronous
-    bounds: _Bounds = connection.info["remit_bounds"]
-    now = time.monotonic()
-    left = max(0.0, options.get("remit_until", math.inf) - now)
-    bounds.at = now + min(left, LONGEST_STATEMENT)
-    if bounds.waits != (waits := min(left, bounds.patience)):
-        connection.exec_driver_sql(f"PRAGMA busy_timeout={round(waits * 1000)}")
-        bounds.waits = waits
-    connection.exec_driver_sql(options.get("remit_begin", "BEGIN"))
 
 
 async def _prepare(engine: AsyncEngine, patience: float) -> None:

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Coroutine
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 import aiosqlite
 from sqlalchemy import Connection
@@ -40,17 +40,18 @@ class OwnThread(aiosqlite.Connection):
 
     async def visit(self, work: Callable[[], T]) -> T:
         """Do *work* in the thread, and return what it returns."""
-        return await self._execute(work)  # type: ignore[no-any-return]
+        result: T = await self._execute(work)
+        return result
 
     async def _execute(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         if self.is_here:
             return fn(*args, **kwargs)
-        return await super()._execute(fn, *args, **kwargs)
+        return await super()._execute(fn, *args, **kwargs)  # pyright: ignore[reportUnknownMemberType]
 
 
 async def at_once(connection: AsyncConnection, work: Callable[[Connection], T]) -> T:
     """Do *work* with a connection to SQLite, all of it in the connection's thread."""
-    driver: OwnThread = (await connection.get_raw_connection()).driver_connection
+    driver = cast("OwnThread", (await connection.get_raw_connection()).driver_connection)
     return await driver.visit(lambda: _ended(connection.run_sync(work)))
 
 
