@@ -5,6 +5,7 @@ with a turn of the event loop. A batch of the record takes fifty of them, so a g
 enough would record calls faster than their rows are written. What writes much goes there once.
 """
 
+import os
 import sqlite3
 import threading
 import time
@@ -56,13 +57,20 @@ async def at_once(connection: AsyncConnection, work: Callable[[Connection], T]) 
 
 
 def give_way(connection: Connection) -> None:
-    """Let the event loop go first for a moment, if this is the connection's own thread.
+    """Let the event loop go first for a moment, if it shares its only core with this thread.
 
-    For when both have one core between them, and the visit would hold up every call until its end.
+    The visit would hold up every call until its end; with more cores they go on beside it, and
+    whoever waits for the database's lock would wait longer for nothing.
     """
     driver = connection.connection.driver_connection
-    if isinstance(driver, OwnThread) and driver.is_here:
+    if isinstance(driver, OwnThread) and driver.is_here and _cores() == 1:
         time.sleep(MOMENT)  # noqa: TID251 - there is nothing to wait for
+
+
+def _cores() -> int:
+    """Return how many cores this thread may use."""
+    may_be_pinned = hasattr(os, "sched_getaffinity")  # not on every system
+    return len(os.sched_getaffinity(0)) if may_be_pinned else os.cpu_count() or 1
 
 
 def _ended(work: Coroutine[Any, Any, T]) -> T:
