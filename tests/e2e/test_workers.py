@@ -28,7 +28,7 @@ from remit.testing.gateway import (
     run_remit,
     start_gateway,
 )
-from remit.testing.upstream import received
+from remit.testing.upstream import executed, received
 
 WORKERS = 2
 
@@ -225,6 +225,33 @@ async def test_no_worker_outlives_a_supervisor_that_is_killed(running: Running) 
     running.process.wait()
     await _until(lambda: not any(process.is_alive for process in family), within=30)
     assert "OK: " in running.remit("audit", "verify")
+
+
+async def test_a_call_under_way_is_answered_though_the_supervisor_is_killed(tmp_path: Path) -> None:
+    slow = {"name": "slow", "x-fixture": {"delay": 1.0}}
+    document = {
+        "mcp_servers": {"files": fixture_entry([slow], tmp_path / "ran")},
+        "roles": {"clerk": {"allow": ["files/*"]}},
+    }
+    config = tmp_path / "remit.yaml"
+    config.write_text(json.dumps(document))
+    running = start_gateway(tmp_path, config, None, "--workers", str(WORKERS))
+    replies: list[dict[str, Any]] = []
+    async with _fresh(running.settle()) as caller:
+        family = descendants(running.process.pid)
+
+        async def call() -> None:
+            replies.append(await caller.call("files__slow"))
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(call)
+            await _until(lambda: executed(tmp_path / "ran"))
+            running.process.kill()
+            running.process.wait()
+
+    assert "result" in replies[0]
+    await _until(lambda: not any(process.is_alive for process in family), within=30)
+    assert [row["outcome"] for row in running.audit()] == ["ok"]
 
 
 async def test_a_port_that_is_taken_is_told_and_not_shared(running: Running) -> None:

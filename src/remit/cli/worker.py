@@ -1,6 +1,7 @@
 """One of the processes of `remit serve --workers`; only its supervisor starts it."""
 
 import os
+import signal
 import socket
 import sys
 from collections.abc import Sequence
@@ -70,7 +71,7 @@ async def _serve(
 ) -> None:
     host, port = at
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_end_with, supervisor, tasks.cancel_scope)
+        tasks.start_soon(_end_with, supervisor)
         async with open_gateway(
             settings, author="serve", development=is_loopback(host), as_stored=True, everyone=True
         ) as gateway:
@@ -90,8 +91,11 @@ async def _settled(gateway: Gateway) -> None:
             await tenant.fleet.settled()
 
 
-async def _end_with(supervisor: socket.socket, everything: anyio.CancelScope) -> None:
-    """Stop when the supervisor is gone, however it went: its end of the line is closed then."""
+async def _end_with(supervisor: socket.socket) -> None:
+    """Stop when the supervisor is gone, however it went: its end of the line is closed then.
+
+    As at its word: to cancel everything here would end what the calls under way still need.
+    """
     await anyio.wait_readable(supervisor)
     log.warning("the supervisor is gone; this worker stops")
-    everything.cancel()
+    signal.raise_signal(signal.SIGTERM)
