@@ -343,6 +343,9 @@ async def test_work_in_a_connections_own_thread_must_not_wait(tmp_path: Path) ->
         with pytest.raises(RuntimeError, match="waited"):
             await database.write(wait)
 
+        for _ in range(3):  # no connection is left with the lock
+            await database.write(lambda connection: connection.execute(text("DELETE FROM epochs")))
+
 
 async def test_rows_for_a_file_that_was_deleted_are_refused_until_there_is_one(
     tmp_path: Path,
