@@ -28,7 +28,8 @@ _CHECKS = CONFIG.projects.default.checks
 _ACCEPTANCE, _REJECTION = _CHECKS.positive_data_acceptance, _CHECKS.negative_data_rejection
 _ACCEPTANCE.expected_statuses = [*_ACCEPTANCE.expected_statuses, *SEMANTIC]
 # who changes what is no longer so, or a tenant that is none, is told that before anything else
-_REJECTION.expected_statuses = [*_REJECTION.expected_statuses, "412"]
+# so is whoever sends more than a request may be, as a text beyond its longest can be
+_REJECTION.expected_statuses = [*_REJECTION.expected_statuses, "412", "413"]
 _HEADERS = _CHECKS.missing_required_header
 _HEADERS.expected_statuses = [*_HEADERS.expected_statuses, "404"]
 
