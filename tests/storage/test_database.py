@@ -26,6 +26,7 @@ from remit.storage.own_thread import MOMENT, give_way
 from remit.storage.revisions import Revisions
 
 NOW = datetime(2026, 11, 27, 12, 0, tzinfo=UTC)
+SEVEN = text("INSERT INTO epochs (tenant, topic, value) VALUES ('default', 'keys', 7)")
 
 
 async def _refusal(url: str) -> str:
@@ -242,9 +243,7 @@ async def test_a_cancelled_caller_leaves_the_database_whole(database: Database) 
     with anyio.CancelScope() as caller:
         async with database.writing() as connection:
             caller.cancel()
-            await connection.execute(
-                text("INSERT INTO epochs (tenant, topic, value) VALUES ('default', 'keys', 7)")
-            )
+            await connection.execute(SEVEN)
 
     assert await Epochs(database).current() == {("default", "keys"): 7}
     assert await revisions.latest("default") is None
@@ -253,18 +252,13 @@ async def test_a_cancelled_caller_leaves_the_database_whole(database: Database) 
 async def test_an_error_in_a_transaction_takes_back_what_it_wrote(database: Database) -> None:
     async def fail() -> None:
         async with database.writing() as connection:
-            await connection.execute(
-                text("INSERT INTO epochs (tenant, topic, value) VALUES ('default', 'keys', 7)")
-            )
+            await connection.execute(SEVEN)
             raise KeyError
 
     with pytest.raises(KeyError):
         await fail()
 
     assert await Epochs(database).current() == {}
-
-
-SEVEN = text("INSERT INTO epochs (tenant, topic, value) VALUES ('default', 'keys', 7)")
 
 
 async def test_what_is_written_in_one_go_is_committed_and_returns_what_it_makes(

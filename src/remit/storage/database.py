@@ -1,7 +1,8 @@
 """Open a database, migrate it, and lend transactions.
 
 SQLite through aiosqlite (write-ahead log: readers never wait for the writer), PostgreSQL through
-psycopg. Transactions are short and never span a call to an upstream.
+psycopg. Transactions are short and never span a call to an upstream. What writes much does it in
+one go (`write`): a statement that is awaited takes some turns of the event loop (own_thread.py).
 
 A transaction is never cancelled half-way, since that would cost its connection (and with aiosqlite
 can hang: omnilib/aiosqlite#369). So a time limit around one does nothing. Its bounds are the
