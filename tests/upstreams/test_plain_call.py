@@ -18,7 +18,7 @@ from typing import cast
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from tests.upstreams.transports import TakesAll
+from tests.upstreams.transports import TakesAll, connected
 
 import remit.upstreams
 from remit.errors import UnreadableAnswer, UpstreamError
@@ -80,10 +80,7 @@ class Resting:
 
     def __init__(self) -> None:
         self.rested = 0
-        self.connection = RelayConnection(
-            "there:80", on_rest=self.take_note, on_lost=lambda _: None
-        )
-        self.connection.connection_made(TakesAll())
+        self.connection = connected(TakesAll(), on_rest=self.take_note)
 
     def take_note(self, connection: RelayConnection) -> None:
         assert connection is self.connection

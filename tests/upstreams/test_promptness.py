@@ -1,11 +1,13 @@
 """Staying awake for an answer that is about to come, and leaving together."""
 
+import asyncio
 from contextlib import closing
+from functools import partial
 
 import anyio
 import pytest
 from anyio.lowlevel import checkpoint
-from tests.upstreams.transports import TakesAll
+from tests.upstreams.transports import TakesAll, Together, connected
 
 from remit.errors import UpstreamUnavailable
 from remit.testing.raw import open_raw_server
@@ -14,7 +16,6 @@ from remit.upstreams.company import Company
 from remit.upstreams.http import place
 from remit.upstreams.promptness import WINDOW, Promptness
 from remit.upstreams.relay import Relay
-from remit.upstreams.relay_answer import RelayAnswer
 from remit.upstreams.relay_bytes import Target
 from remit.upstreams.relay_connection import RelayConnection
 from remit.upstreams.relay_pool import RelayPool
@@ -112,17 +113,16 @@ class Sent(TakesAll):
         self.written.append(bytes(data))
 
 
-def connected() -> tuple[RelayConnection, Sent]:
+def among_others() -> tuple[RelayConnection, Sent]:
     sent = Sent()
-    connection = RelayConnection("there:80", on_rest=lambda _: None, on_lost=lambda _: None)
-    connection.connection_made(sent)
-    return connection, sent
+    loop = asyncio.get_running_loop()
+    return connected(sent, company=Together(), loop=loop), sent
 
 
 async def test_a_request_among_others_leaves_at_the_end_of_the_turn() -> None:
-    connection, sent = connected()
+    connection, sent = among_others()
 
-    connection.start(b"request", 100, together=True)
+    connection.start(b"request", 100)
     assert sent.written == []
 
     await checkpoint()
@@ -130,9 +130,9 @@ async def test_a_request_among_others_leaves_at_the_end_of_the_turn() -> None:
 
 
 async def test_a_request_that_is_given_up_before_it_left_is_never_sent() -> None:
-    connection, sent = connected()
+    connection, sent = among_others()
 
-    connection.start(b"request", 100, together=True).close()
+    connection.start(b"request", 100).close()
     await checkpoint()
 
     assert sent.written == []
@@ -140,9 +140,9 @@ async def test_a_request_that_is_given_up_before_it_left_is_never_sent() -> None
 
 
 async def test_an_answer_before_the_request_has_left_ends_the_connection() -> None:
-    connection, sent = connected()
+    connection, sent = among_others()
 
-    answer = connection.start(b"request", 100, together=True)
+    answer = connection.start(b"request", 100)
     connection.data_received(HI)
     await checkpoint()
 
@@ -156,8 +156,8 @@ async def test_a_request_that_never_left_a_lost_connection_counts_as_not_sent(
     turns: int, sent: bool
 ) -> None:
     # R23: such a call may be made once more, whatever its tool does.
-    connection, transport = connected()
-    answer = connection.start(b"request", 100, together=True)
+    connection, transport = among_others()
+    answer = connection.start(b"request", 100)
     for _ in range(turns):
         await checkpoint()
 
@@ -184,21 +184,37 @@ async def test_what_leaves_in_one_turn_is_in_company_and_so_is_what_leaves_in_th
     assert not company.has_others()
 
 
+async def test_what_cannot_be_sent_keeps_nobody_else_and_is_told() -> None:
+    company, sent, told = Company(), list[int](), list[object]()
+
+    def fail() -> None:
+        raise RuntimeError("the handler is closed")
+
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _, context: told.append(str(context["exception"])))
+    for send in (partial(sent.append, 1), fail, partial(sent.append, 2)):
+        company.hold(send)
+    await checkpoint()
+
+    assert sent == [1, 2]
+    assert told == ["the handler is closed"]
+
+
 async def test_a_request_waits_for_the_end_of_the_turn_in_company_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    together: list[object] = []
-    start = RelayConnection.start
+    together: list[bool] = []
+    has_others = Company.has_others
 
-    def note(self: RelayConnection, *given: bytes, **named: object) -> RelayAnswer:
-        together.append(named["together"])
-        return start(self, *given, **named)  # pyright: ignore[reportArgumentType] - as it came
+    def note(self: Company) -> bool:
+        together.append(has_others(self))
+        return together[-1]
 
     async def ask() -> None:
         with closing(await relay.prepare("POST", {}).send(b"{}")) as answer:
             await answer.read()
 
-    monkeypatch.setattr(RelayConnection, "start", note)
+    monkeypatch.setattr(Company, "has_others", note)
     async with open_raw_server(*[[HI]] * 7) as server:
         pool = RelayPool(Target.parse(server.url), place(server.url), most=8, trust=Trust())
         relay = Relay(pool, server.url, {}, max_message=100)

@@ -16,7 +16,7 @@ import pytest
 from anyio.lowlevel import checkpoint
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.upstreams.transports import TakesAll
+from tests.upstreams.transports import TakesAll, connected
 
 from remit.errors import UpstreamProtocolError, UpstreamUnavailable
 from remit.testing.fleets import PATIENCE, eventually
@@ -316,8 +316,7 @@ ANSWER = (
 
 
 def started(rested: list[RelayConnection]) -> tuple[RelayConnection, RelayAnswer]:
-    connection = RelayConnection("there:80", on_rest=rested.append, on_lost=lambda _: None)
-    connection.connection_made(TakesAll())
+    connection = connected(TakesAll(), on_rest=rested.append)
     return connection, connection.start(b"", 1 << 20)
 
 

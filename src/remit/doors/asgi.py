@@ -1,12 +1,12 @@
 """One HTTP exchange over ASGI, without a framework: read once, answer once."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Final
 
 from remit.doors.head import Head, Headers
 from remit.errors import RemitError
-from remit.upstreams.deadline import Deadline
 
 Scope = MutableMapping[str, Any]
 Event = MutableMapping[str, Any]
@@ -118,7 +118,7 @@ class Exchange:
         if int(self.headers.get(b"content-length", b"0")) > most:
             raise _too_large(most)
         try:
-            with Deadline(BODY_TIME):
+            async with asyncio.timeout(BODY_TIME):
                 return await self._whole_body(most)
         except TimeoutError:
             raise HttpRefusal(408, "the request took too long to arrive") from None

@@ -172,9 +172,8 @@ class DoorProtocol(FramingProtocol):
         """Answer a whole request."""
         self._answered = exchange
         self.cycle = exchange  # pyright: ignore[reportAttributeAccessIssue] - stands in for one
-        task = exchange.task = self.loop.create_task(self._serve(exchange))
-        task.add_done_callback(self.tasks.discard)
-        self.tasks.add(task)
+        exchange.task = self.loop.create_task(self._serve(exchange))
+        self.tasks.add(exchange.task)
 
     def _is_free(self) -> bool:
         """Whether nothing is being answered, or waits to be."""
@@ -251,6 +250,7 @@ class DoorProtocol(FramingProtocol):
         try:
             await self._answer(exchange)
         finally:
+            self.tasks.discard(exchange.task)
             del exchange.task  # whose context leads back here: only a collection would free both
             if not exchange.response_complete and not exchange.disconnected:
                 self.transport.close()

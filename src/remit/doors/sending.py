@@ -37,7 +37,7 @@ class SendingProtocol(TakingProtocol):
         Whatever else writes to the connection or closes it comes later, or sends this first.
         """
         self._unsent = answer
-        self.loop.call_soon(self._send_out)
+        self.company.hold(self._send_out)
 
     def eof_received(self) -> None:
         """Take note that the client sends no more, which ends the connection."""

@@ -99,8 +99,7 @@ class RelayRequest:
         for _ in range(MOST_REDIRECTS):
             request = self._written(head, headers, body)
             connection = self._pool.at_hand() or await self._pool.take()
-            together = self._pool.company.has_others()
-            answer = connection.start(request, self._max_message, together=together)
+            answer = connection.start(request, self._max_message)
             try:
                 while not answer.status:
                     await answer.news()

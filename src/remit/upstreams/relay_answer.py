@@ -37,6 +37,7 @@ class RelayAnswer:
         "_inflation",
         "_is_complete",
         "_is_wanted_whole",
+        "_loop",
         "_max_message",
         "_problem",
         "_source",
@@ -46,12 +47,13 @@ class RelayAnswer:
         "whole",
     )
 
-    def __init__(self, source: Source, max_message: int) -> None:
+    def __init__(self, source: Source, max_message: int, loop: asyncio.AbstractEventLoop) -> None:
         self.status = 0
         self.headers: Mapping[str, str] = {}
         self.whole: bytes | None = None
         self._source = source
         self._max_message = max_message
+        self._loop = loop
         self._data: bytes | bytearray = b""
         self._inflation: Inflation | None = None
         self._is_complete = False
@@ -67,7 +69,7 @@ class RelayAnswer:
         """
         if self._problem is not None:
             raise self._problem
-        waiter = self._waiter = asyncio.get_running_loop().create_future()
+        waiter = self._waiter = self._loop.create_future()
         return waiter
 
     async def read(self) -> bytes:

@@ -15,6 +15,7 @@ from typing import Final, cast
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
 from remit.errors import UpstreamError
+from remit.upstreams.company import Company
 from remit.upstreams.http import broken, broken_off, no_http
 from remit.upstreams.promptness import Promptness
 from remit.upstreams.relay_answer import RelayAnswer
@@ -31,6 +32,8 @@ class RelayConnection(asyncio.Protocol):
 
     Args:
         where: `host:port`, for messages.
+        company: Of the requests to the same origin.
+        loop: Which it lives on.
         on_rest: Told when an exchange is over, however it ended.
         on_lost: Told when the connection is gone.
 
@@ -43,15 +46,19 @@ class RelayConnection(asyncio.Protocol):
         self,
         where: str,
         *,
+        company: Company,
+        loop: asyncio.AbstractEventLoop,
         on_rest: Callable[["RelayConnection"], None],
         on_lost: Callable[["RelayConnection"], None],
     ) -> None:
         self.is_closing: Callable[[], bool]
         self.idle_since = 0.0
         self._where = where
+        self._company = company
         self._on_rest = on_rest
         self._on_lost = on_lost
         self._transport: asyncio.Transport
+        self._loop = loop
         self._parser = HttpResponseParser(self)
         self._answer: RelayAnswer | None = None
         self._fields: list[tuple[bytes, bytes]] = []
@@ -63,20 +70,18 @@ class RelayConnection(asyncio.Protocol):
         self._unsent = b""
         self._server = Promptness()
 
-    def start(self, request: bytes, max_message: int, *, together: bool = False) -> RelayAnswer:
+    def start(self, request: bytes, max_message: int) -> RelayAnswer:
         """Send a request, whole, and return what its answer will be found in.
 
         Args:
             request: What is sent.
             max_message: Bytes that its answer may have.
-            together: Whether it leaves with others, at the end of this turn of the event loop. A
-                server that sleeps is woken once for all of them, and not by each.
         """
-        answer = self._answer = RelayAnswer(self, max_message)
+        answer = self._answer = RelayAnswer(self, max_message, self._loop)
         self._beside_body = 0
-        if together:
+        if self._company.has_others():
             self._unsent = request
-            asyncio.get_running_loop().call_soon(self._send_out)
+            self._company.hold(self._send_out)
         else:
             self._transport.write(request)
             self._server.begin()

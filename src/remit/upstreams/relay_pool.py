@@ -36,9 +36,6 @@ class RelayPool:
         most: Connections at once; who comes later waits, first come, first served.
         trust: For a target that speaks TLS.
         idle: Seconds that an unused connection is kept.
-
-    Attributes:
-        company: Of the requests to this origin.
     """
 
     def __init__(
@@ -50,7 +47,7 @@ class RelayPool:
         self._idle = idle
         self._most = most
         self._busy = 0  # with those that rest never more than the most
-        self.company = Company()
+        self._company = Company()
         self._turns = Turns[RelayConnection | None](self._leave)
         self._resting: list[RelayConnection] = []
         self._open: set[RelayConnection] = set()
@@ -118,7 +115,12 @@ class RelayPool:
                 opened.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
                 _, connection = await self._loop.create_connection(
                     partial(
-                        RelayConnection, self._where, on_rest=self._leave, on_lost=self._forget
+                        RelayConnection,
+                        self._where,
+                        company=self._company,
+                        loop=self._loop,
+                        on_rest=self._leave,
+                        on_lost=self._forget,
                     ),
                     sock=opened,
                     ssl=self._trust.context if target.is_tls else None,

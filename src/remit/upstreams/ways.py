@@ -20,7 +20,7 @@ from remit.model.principals import Principal
 from remit.model.servers import ServerConfig, Transport
 from remit.upstreams.bridge import call_in_rounds
 from remit.upstreams.connection import Connection
-from remit.upstreams.deadline import Deadline, PausableDeadline
+from remit.upstreams.deadline import Deadline, PausableDeadline, TimeLimits
 from remit.upstreams.dialogue import Dialogue
 from remit.upstreams.era import Era
 from remit.upstreams.pool import Key, Pool
@@ -97,6 +97,7 @@ class Ways:
         self._is_ours = config.transport is Transport.BUILTIN
         self._shared = shared
         self._connect = connect
+        self._time_limits = TimeLimits()
         self._era: Era | None = None
         self._refuses_handshake = False
         self._asks_nothing = False
@@ -169,7 +170,7 @@ class Ways:
         sent = False
         try:
             with (
-                Deadline(seconds),
+                Deadline(self._time_limits, seconds),
                 (free := self._at_once(way)) or await self._turn(way) as session,
             ):
                 if free is None and confirm is not None:
@@ -198,7 +199,7 @@ class Ways:
         sent = False
         try:
             with (
-                PausableDeadline(seconds) as deadline,
+                PausableDeadline(self._time_limits, seconds) as deadline,
                 (free := self._at_once(way))
                 or await self._mirroring_turn(way, principal, conversation) as session,
             ):
