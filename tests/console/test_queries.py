@@ -13,10 +13,9 @@ from tests.console.visits import Visit
 
 from remit.client import datasources, keys, queries
 from remit.client.queries import Draft, Query
-from remit.data.queries.changes import MERGED
 from remit.doors.console.rendering import as_visible
 from remit.doors.console.suggestions import TITLES, lines_between
-from remit.model.data import EngineKind
+from remit.model.data import CHANGEABLE, EngineKind
 from remit.model.principals import DEFAULT_TENANT
 from remit.testing.shops import make_shop
 
@@ -438,9 +437,8 @@ def test_a_suggestion_whose_query_is_deleted_is_shown(
         assert "Put it back among those to review" not in page
 
 
-def test_what_a_change_may_change_is_known_to_clients_and_pages() -> None:
-    assert queries.CHANGEABLE == MERGED
-    assert set(TITLES) == set(MERGED)
+def test_all_that_a_change_may_change_has_a_title_on_its_page() -> None:
+    assert set(TITLES) == set(CHANGEABLE)
 
 
 def test_a_service_key_limited_to_queries_is_not_let_in(office: Office) -> None:

@@ -4,6 +4,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import anyio
 import msgspec
@@ -13,7 +14,7 @@ from remit.errors import AuditUnavailable
 from remit.model.events import AuditEvent, AuditQuery
 from remit.storage.audit import open_audit
 from remit.storage.database import Database
-from remit.storage.intake import decode_line, encode_line
+from remit.storage.intake import BATCH, Intake, decode_line, encode_line
 from remit.testing.fakes import sample_event
 
 EVERYTHING = AuditQuery(tenant="default", limit=100_000)
@@ -79,10 +80,30 @@ async def test_an_event_that_no_database_takes_is_set_aside_and_the_others_taken
     assert path.with_name("0-killed.jsonl.rejected").read_bytes() == impossible
 
 
+async def test_one_that_no_database_takes_costs_the_others_a_few_transactions(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events = [sample_event(number) for number in range(1000)]
+    impossible = sample_event(500, arguments_size=2**70)
+    lines = [*map(encode_line, events[:500]), encode_line(impossible)]
+    path = _leave(tmp_path, *lines, *map(encode_line, events[501:]))
+    stored, store = list[int](), Intake.store
+
+    async def counted(self: Intake, given: Sequence[AuditEvent], **how: Any) -> None:
+        stored.append(len(given))
+        await store(self, given, **how)
+
+    monkeypatch.setattr(Intake, "store", counted)
+    assert await _found(database, tmp_path) == events[:500] + events[501:]
+
+    assert path.with_name("0-killed.jsonl.rejected").read_bytes() == encode_line(impossible)
+    assert len(stored) < 30
+
+
 async def test_taking_a_journal_in_twice_changes_nothing(
     database: Database, tmp_path: Path
 ) -> None:
-    events = [sample_event(number) for number in range(1200)]  # more than two batches
+    events = [sample_event(number) for number in range(2 * BATCH + 1)]
     path = _leave(tmp_path, *map(encode_line, events))
     kept = shutil.copy(path, tmp_path / "kept")
 

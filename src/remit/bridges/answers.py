@@ -11,11 +11,8 @@ from typing import Any, Final, cast
 
 from remit.client.door import NOT_MADE, state_alone
 from remit.client.tools import CallResult
+from remit.model.call_meta import CODE, OUTCOME, REQUEST, UNKNOWN_OUTCOME
 from remit.model.conversation import PAUSES
-
-CODE: Final = "remit/code"
-REQUEST: Final = "remit/requestId"
-OUTCOME: Final = "remit/outcome"
 
 DENIED: Final = "PERMISSION_DENIED"
 """The code of a denial, whose text says all there is to say."""
@@ -76,7 +73,7 @@ def advised(result: CallResult) -> CallResult:
     code = result.meta.get(CODE)
     if not result.is_error or not isinstance(code, str) or code == DENIED:
         return result
-    is_unknown = result.meta.get(OUTCOME) == "unknown"
+    is_unknown = result.meta.get(OUTCOME) == UNKNOWN_OUTCOME
     advice = _UNKNOWN if is_unknown else _ADVICE.get(code, _OTHERWISE)
     return failed(f"{result.text}. {advice}{_known(result.meta.get(REQUEST))}", result.meta)
 

@@ -7,11 +7,12 @@ from typing import Any, Final
 
 import anyio
 
-from remit.bridges.answers import CODE, DENIED, REQUEST, broken, denied, failed
+from remit.bridges.answers import DENIED, broken, denied, failed
 from remit.client import AsyncClient, me
 from remit.client.tools import CallResult, ToolDefinition
 from remit.errors import CallRefused, ClientError, CredentialRefused, GatewayUnreachable
 from remit.library.beside import Beside
+from remit.model.call_meta import CODE, REQUEST
 
 LONGEST_CALL: Final = 630.0
 """Seconds a call may take: a gateway answers after 600 at the latest (R24)."""

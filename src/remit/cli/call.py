@@ -29,6 +29,7 @@ from remit.client import me
 from remit.doors.mcp.envelope import Fault
 from remit.doors.mcp.problems import Problems
 from remit.errors import BadCall, CallDenied, LimitReached, UpstreamError
+from remit.model.call_meta import CODE, OUTCOME, REQUEST, UNKNOWN_OUTCOME
 from remit.model.calls import Call
 from remit.model.principals import DEFAULT_TENANT
 from remit.settings import Settings
@@ -125,7 +126,7 @@ def _told(failure: UpstreamError, request: Call) -> Mapping[str, Any]:
 def _check_sent(result: Mapping[str, Any]) -> None:
     """Leave with status 3 when the call never reached its server."""
     said = _said(result)
-    if said.get("remit/code") in _AWAY and said.get("remit/outcome") != "unknown":
+    if said.get(CODE) in _AWAY and said.get(OUTCOME) != UNKNOWN_OUTCOME:
         fail(_text_of(result), EXIT_UNREACHABLE)
 
 
@@ -135,7 +136,7 @@ def _said(result: Mapping[str, Any]) -> Mapping[str, Any]:
     if result.get("isError") is not True or not isinstance(meta, dict):
         return {}
     said = cast("dict[str, Any]", meta)
-    return said if "remit/requestId" in said else {}
+    return said if REQUEST in said else {}
 
 
 def _text_of(result: Mapping[str, Any]) -> str:

@@ -10,6 +10,7 @@ from remit.client.address import Address
 from remit.client.exchange import JSON, Notice, Reply, Request, Steps, no_answer
 from remit.client.tools import CallResult, ToolDefinition
 from remit.errors import CallRefused, ClientError, CredentialRefused, GatewayUnreachable
+from remit.model.call_meta import CODE, OUTCOME, REQUEST, RETRY_AFTER, UNKNOWN_OUTCOME
 from remit.model.conversation import PAUSES
 from remit.model.header_values import encode_header_value
 from remit.model.param_headers import (
@@ -227,13 +228,13 @@ class Door:
         data = error.get("data")
         known = cast("dict[str, Any]", data) if isinstance(data, dict) else {}
         # By it remit tells of its own refusals; without one it hands on what a server said.
-        request_id = str(known.get("requestId") or known.get("remit/requestId") or "")
+        request_id = str(known.get("requestId") or known.get(REQUEST) or "")
         if status in {401, 403}:
             return CredentialRefused(f"{base} does not take the key{more}", status=status)
         if status == 413:  # noqa: PLR2004 - RFC 9110 15.5.14
             return CallRefused(told or "it is too large", code="INVALID_INPUT", status=status)
         # A gateway that stops says so in a stream that has begun, too late for a status.
-        has_stopped = known.get("remit/outcome") == "unknown"
+        has_stopped = known.get(OUTCOME) == UNKNOWN_OUTCOME
         if status in {408, 429} or status > 500 or has_stopped:  # noqa: PLR2004 - 500 may stay
             return GatewayUnreachable(
                 f"{base} cannot serve this at the moment ({status}){more}",
@@ -277,13 +278,13 @@ def _made(result: dict[str, Any]) -> dict[str, Any]:
     if result.get("isError") is not True or not isinstance(told, dict):
         return result
     meta = cast("dict[str, Any]", told)
-    code, after = meta.get("remit/code"), meta.get("remit/retry_after")
-    if code not in NOT_MADE or "remit/requestId" not in meta:
+    code, after = meta.get(CODE), meta.get(RETRY_AFTER)
+    if code not in NOT_MADE or REQUEST not in meta:
         return result
     raise CallRefused(
         CallResult.of(result).text,
         code=str(code),
-        request_id=str(meta["remit/requestId"]),
+        request_id=str(meta[REQUEST]),
         retry_after=after if isinstance(after, int | float) else None,
     )
 

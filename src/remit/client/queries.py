@@ -6,24 +6,13 @@ A project is a tenant, by UUID or name; a datasource goes by its name or id.
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
 from remit.client.in_project import at, changing, reading, sending
 from remit.client.operations import Operation, Page
-
-CHANGEABLE: Final = (
-    "name",
-    "description",
-    "sql",
-    "parameters",
-    "output_columns",
-    "constraints",
-    "tags",
-    "is_enabled",
-)
-"""Fields that a suggested change may name in `changed`."""
+from remit.model.data import CHANGEABLE
 
 
 class Parameter(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

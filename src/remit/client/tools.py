@@ -5,6 +5,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, cast
 
+from remit.model.call_meta import CODE, OUTCOME, UNKNOWN_OUTCOME
+
 Progress = Callable[[float, float | None, str], Awaitable[None] | None]
 """Hears how far a call is: what is done, of how much if that is known, and a text or nothing."""
 
@@ -14,7 +16,7 @@ _NONSENSE: Final = (
     "the server answered with nonsense: the content of its result is no list; whether the call"
     " took effect is unknown"
 )
-_UNREADABLE: Final = {"remit/code": "INTERNAL_ERROR", "remit/outcome": "unknown"}
+_UNREADABLE: Final = {CODE: "INTERNAL_ERROR", OUTCOME: UNKNOWN_OUTCOME}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

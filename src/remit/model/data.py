@@ -180,6 +180,19 @@ class QueryStatus(StrEnum):
     REJECTED = "rejected"
 
 
+CHANGEABLE: Final = (
+    "name",
+    "description",
+    "sql",
+    "parameters",
+    "output_columns",
+    "constraints",
+    "tags",
+    "is_enabled",
+)
+"""Fields of a query that a change may give another value, as `changed` names them."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
     """An approved query, or a suggestion of one or of a change of one (S2.30).

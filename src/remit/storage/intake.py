@@ -272,7 +272,7 @@ class Intake:
             try:
                 await self._store_all(events, taken=None if refused else taken)
             except (StatementError, OverflowError):
-                refused += await self._take_one_by_one(events)
+                refused += await self._take_what_fits(events)
         if refused and rejects is not None:
             _set_aside(refused, rejects)
             await self.store((), taken=taken)
@@ -283,16 +283,21 @@ class Intake:
         except IntegrityError:  # they came another way too, as when the journal could not be synced
             await self.store(events, taken=taken)
 
-    async def _take_one_by_one(self, events: Sequence[AuditEvent]) -> list[bytes]:
-        """Store what can be stored; return the lines of what the database refuses."""
-        refused: list[bytes] = []
-        for event in events:
-            try:
-                await self.store([event])
-            except (StatementError, OverflowError) as error:
-                log.error("event does not fit the database", id=event.id, error=repr(error))  # noqa: TRY400 - one line
-                refused.append(encode_line(event).rstrip(b"\n"))
-        return refused
+    async def _take_what_fits(self, events: Sequence[AuditEvent]) -> list[bytes]:
+        """Store what can be stored; return the lines of what the database refuses.
+
+        By halves: what it refuses is rare, and a transaction for each event is slow.
+        """
+        try:
+            await self.store(events)
+        except (StatementError, OverflowError) as error:
+            if len(events) == 1:
+                log.error("event does not fit the database", id=events[0].id, error=repr(error))  # noqa: TRY400 - one line
+                return [encode_line(events[0]).rstrip(b"\n")]
+            half = len(events) // 2
+            refused = await self._take_what_fits(events[:half])
+            return refused + await self._take_what_fits(events[half:])
+        return []
 
 
 def events_of(lines: Sequence[bytes]) -> _Found:

@@ -9,22 +9,10 @@ from remit.data.queries.checks import Validation, check_query, require_seen, req
 from remit.data.queries.drafts import Edit
 from remit.data.running import open_source
 from remit.errors import DataFailure
-from remit.model.data import DataCode, Query
+from remit.model.data import CHANGEABLE, DataCode, Query
 
 _NEEDS_CHECK: Final = frozenset({"sql", "parameters", "output_columns"})
 """Fields that decide whether a query works."""
-
-MERGED: Final = (
-    "name",
-    "description",
-    "sql",
-    "parameters",
-    "output_columns",
-    "constraints",
-    "tags",
-    "is_enabled",
-)
-"""Fields that an update may change, in the order in which they are named."""
 
 
 async def edited(desk: Desk, query: Query, edit: Edit) -> tuple[Query, Validation]:
@@ -45,7 +33,7 @@ async def edited(desk: Desk, query: Query, edit: Edit) -> tuple[Query, Validatio
     if described or (after.sql, after.parameters) != (query.sql, query.parameters):
         source = await open_source(desk, query.datasource)
         after, validation = await check_query(desk, source, after, described)
-    changed = tuple(name for name in MERGED if getattr(after, name) != getattr(query, name))
+    changed = tuple(name for name in CHANGEABLE if getattr(after, name) != getattr(query, name))
     if not changed:
         raise DataFailure(
             DataCode.INVALID_PARAMETERS,

@@ -24,6 +24,7 @@ from remit.errors import (
     UpstreamError,
     UpstreamProtocolError,
 )
+from remit.model.call_meta import CODE, OUTCOME, REQUEST, RETRY_AFTER, UNKNOWN_OUTCOME
 from remit.model.contents import Kind
 from remit.model.principals import Principal
 from remit.model.protocol import (
@@ -135,13 +136,13 @@ def _asked(request_id: str) -> bytes:
 
 def _told(error: RemitError, request_id: str) -> tuple[str, dict[str, object]]:
     """Return the words for a model, and what a program can read of them."""
-    meta: dict[str, object] = {"remit/code": error.code, "remit/requestId": request_id}
+    meta: dict[str, object] = {CODE: error.code, REQUEST: request_id}
     text = _text(error)
     if isinstance(error, UpstreamError) and error.is_outcome_unknown:
-        meta["remit/outcome"] = "unknown"
+        meta[OUTCOME] = UNKNOWN_OUTCOME
         text += "; whether it took effect is unknown"
     if isinstance(error, LimitReached | UpstreamError) and error.retry_after is not None:
-        meta["remit/retry_after"] = error.retry_after
+        meta[RETRY_AFTER] = error.retry_after
     return text, meta
 
 

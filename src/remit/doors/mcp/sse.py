@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 import anyio
+import msgspec
 
 from remit.doors.asgi import Exchange
 from remit.doors.head import Headers
@@ -11,6 +12,7 @@ from remit.doors.mcp.answers import STOPPED, Stream, error_answer, on_one_line
 from remit.doors.mcp.changes import KEEP_ALIVE, Notice
 from remit.doors.mcp.conversation import Turns
 from remit.doors.mcp.envelope import Fault
+from remit.model.call_meta import OUTCOME, UNKNOWN_OUTCOME
 from remit.model.principals import Principal
 from remit.model.protocol import INTERNAL_ERROR
 
@@ -67,7 +69,8 @@ class Speech:
 
     async def cut_off(self, message_id: bytes) -> bool:
         """Say as the stream's end that remit stops before the answer; False without a stream."""
-        fault = Fault(code=INTERNAL_ERROR, message=STOPPED, data=b'{"remit/outcome":"unknown"}')
+        unknown = msgspec.json.encode({OUTCOME: UNKNOWN_OUTCOME})
+        fault = Fault(code=INTERNAL_ERROR, message=STOPPED, data=unknown)
         return await self.finish(error_answer(message_id, fault).whole)
 
     async def attend(self, gone: Callable[[], None]) -> None:
