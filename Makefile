@@ -1,16 +1,15 @@
 # The first two are all a fresh clone needs: `make demo`, `make test`. Every target sets up what it needs.
 VENV := .venv
 BIN  := $(VENV)/bin
-PIP  := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/pip install --quiet --require-hashes
+PIP  := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/pip install --quiet --require-hashes --no-compile
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .PHONY: setup demo test check check-full lint types docs screenshots conformance bench example lock
 
 $(BIN)/remit: requirements.lock pyproject.toml
 	@echo "setting up $(VENV) (once)"
-	@$(or $(PYTHON),python3) -m venv $(VENV) && $(PIP) -r requirements.lock
-	@$(BIN)/pip install --quiet --no-build-isolation --no-deps --editable .
-	@scripts/node-tools && touch $@
+	@scripts/node-tools & node=$$!; $(or $(PYTHON),python3) -m venv $(VENV) && $(PIP) -r requirements.lock \
+	  && $(BIN)/pip install --quiet --no-build-isolation --no-deps --editable . && wait $$node && touch $@
 
 $(VENV)/.dev: $(BIN)/remit requirements-dev.lock
 	@echo "adding what the tests need (once)"
