@@ -7,7 +7,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 from anyio.abc import ByteStream
-from tests.doors.raw import closed, post
+from tests.doors.raw import answer, closed, post
 
 from remit.doors.asgi import Exchange
 from remit.doors.mcp.http import McpEndpoint
@@ -147,3 +147,14 @@ async def test_an_answer_alone_leaves_at_once_and_the_client_is_waited_for(
         await received(line)
 
     assert asked == [True] * 4
+
+
+async def test_a_stop_has_no_request_to_wait_for_that_was_answered(
+    protocols: list[DoorProtocol], line: ByteStream
+) -> None:
+    for number in (1, 2, 3):
+        await line.send(post(number))
+        await answer(line, number)
+    await anyio.lowlevel.checkpoint()
+
+    assert not protocols[0].tasks
