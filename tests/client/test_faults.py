@@ -16,6 +16,7 @@ from tests.client.either import Either, open_either
 
 from remit.client import AsyncClient, Client, audit, keys, me, roles
 from remit.client.exchange import LARGEST
+from remit.client.transport import LIMITS
 from remit.errors import CallRefused, ClientError, CredentialRefused, GatewayUnreachable
 from remit.testing.faulty_web import Fault, FaultyWeb, as_json, open_faulty_web
 from remit.testing.gateway import Running
@@ -132,6 +133,38 @@ async def test_an_answer_that_trickles_is_given_up(kind: str, head: bytes, drop:
         async with open_either(kind, url, key=KEY, timeout=0.3) as client:
             with pytest.raises(GatewayUnreachable, match="did not answer within"):
                 await client.call_tool("t")
+
+
+@either_kind
+async def test_what_never_got_a_connection_was_not_sent(kind: str) -> None:
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as listener:
+        port = listener.getsockname()[1]
+        with socket.create_connection(("127.0.0.1", port)):  # all that may wait to be taken
+            async with open_either(
+                kind, f"http://127.0.0.1:{port}", key=KEY, timeout=0.3
+            ) as client:
+                for ask in (partial(client.call_tool, "t"), partial(client.run, "ask", me.get())):
+                    with pytest.raises(GatewayUnreachable, match="was not sent") as refused:
+                        await ask()
+                    assert not refused.value.sent
+
+
+async def test_a_call_that_waits_for_those_before_it_was_not_sent() -> None:
+    told: list[GatewayUnreachable] = []
+    with answering(Fault(way="stall", status=200, body=b"{")) as web:
+        async with AsyncClient(web.url, key=KEY) as client, anyio.create_task_group() as tasks:
+            for _ in range(LIMITS.max_connections or 0):
+                tasks.start_soon(client.call_tool, "before")
+            await anyio.wait_all_tasks_blocked()
+            try:
+                await client.call_tool("later", timeout=0.3)
+            except GatewayUnreachable as error:
+                told.append(error)
+            tasks.cancel_scope.cancel()
+
+        assert [one.sent for one in told] == [False]
+        assert "at most 100 at once" in str(told[0])
+        assert not [one for one in web.requests("POST") if b"later" in one.body]
 
 
 @either_kind

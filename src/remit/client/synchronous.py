@@ -27,6 +27,7 @@ from remit.client.tools import CallResult, ToolDefinition
 from remit.client.transport import (
     BROKEN,
     LIMITS,
+    NO_CONNECTION,
     NO_PROXY,
     TIMEOUT,
     closed,
@@ -239,12 +240,14 @@ class Client:
             if self._closing.is_set():
                 raise closed() from error
             if isinstance(error, httpx2.ReadTimeout):
-                raise too_slow(self._address.base, limit.seconds) from error
+                raise too_slow(self._address.base, limit.seconds, sent=True) from error
+            if isinstance(error, NO_CONNECTION):
+                raise too_slow(self._address.base, limit.seconds, sent=has_begun) from error
             raise unreachable(self._address.base, error, has_begun=has_begun) from error
 
     def _exchange(self, request: Request, limit: _Limit, hear: Hear | None) -> Reply:
         if limit.left <= 0:
-            raise too_slow(self._address.base, limit.seconds)
+            raise too_slow(self._address.base, limit.seconds, sent=True)
         with self._open(request, limit.left) as response:
             reading = self._reading(request, response)
             self._read(response, reading, limit, hear)
@@ -260,7 +263,7 @@ class Client:
             if reading.is_over:
                 break
             if limit.left <= 0:
-                raise too_slow(self._address.base, limit.seconds)
+                raise too_slow(self._address.base, limit.seconds, sent=True)
 
     def _open(self, request: Request, timeout: float) -> AbstractContextManager[httpx2.Response]:
         return self._http.stream(
