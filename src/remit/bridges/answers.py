@@ -63,6 +63,13 @@ def media_of(block: Mapping[str, Any]) -> Media | None:
     return Media(is_image=kind == "image", mime_type=mime_type, data=data) if data else None
 
 
+def blocks_of(result: CallResult) -> list[Mapping[str, Any]]:
+    """Return the blocks of a result, or its value as a text where it has that alone."""
+    if result.content or result.structured is None:
+        return list(result.content)
+    return [{"type": "text", "text": result.text}]
+
+
 def failed(text: str, meta: Mapping[str, Any] | None = None) -> CallResult:
     """Return the result that says what went wrong."""
     return CallResult(content=[{"type": "text", "text": text}], is_error=True, meta=meta or {})

@@ -70,6 +70,7 @@ def working_day(tools: Toolset) -> list[Step]:
         ("desk__die", {}),
         ("desk__read", {"of": "again"}),
         ("desk__steps", {}),
+        ("desk__measure", {}),
         lambda: change("demoted", tools, gone=["desk__read"]),
         ("desk__read", {"of": "secret"}),
     ]
