@@ -143,7 +143,11 @@ async def test_what_never_got_a_connection_was_not_sent(kind: str) -> None:
             async with open_either(
                 kind, f"http://127.0.0.1:{port}", key=KEY, timeout=0.3
             ) as client:
-                for ask in (partial(client.call_tool, "t"), partial(client.run, "ask", me.get())):
+                for ask in (
+                    partial(client.call_tool, "t"),
+                    partial(client.call_tool, "t", timeout=0),
+                    partial(client.run, "ask", me.get()),
+                ):
                     with pytest.raises(GatewayUnreachable, match="was not sent") as refused:
                         await ask()
                     assert not refused.value.sent

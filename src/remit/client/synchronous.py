@@ -247,7 +247,7 @@ class Client:
 
     def _exchange(self, request: Request, limit: _Limit, hear: Hear | None) -> Reply:
         if limit.left <= 0:
-            raise too_slow(self._address.base, limit.seconds, sent=True)
+            raise too_slow(self._address.base, limit.seconds, sent=request.after > 0)
         with self._open(request, limit.left) as response:
             reading = self._reading(request, response)
             self._read(response, reading, limit, hear)
