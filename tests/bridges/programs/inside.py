@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from remit.bridges.toolset import Toolset
 from remit.client.tools import ToolDefinition
+from remit.errors import GatewayUnreachable
 
 GIVEN: dict[str, Any] = json.loads(
     os.environ.get("GIVEN") or Path(os.environ["GIVEN_FILE"]).read_text()
@@ -101,9 +102,12 @@ class _OneTool:
     async def tools(self) -> tuple[ToolDefinition, ...]:
         return (self._tool,)
 
+    async def begin(self, *_: Any) -> Any:
+        raise GatewayUnreachable("the gateway has gone", sent=False)
+
 
 def one_tool(name: str, *arguments: str) -> Toolset:
-    """Return a toolset with a single tool, which nobody calls."""
+    """Return a toolset with a single tool, whose gateway is away at a call."""
     return Toolset(cast("Any", _OneTool(name, *arguments)))
 
 
