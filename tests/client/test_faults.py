@@ -3,6 +3,8 @@
 import asyncio
 import logging
 import socket
+import subprocess
+import sys
 import threading
 import traceback
 from collections.abc import Generator
@@ -23,6 +25,24 @@ from remit.testing.gateway import Running
 
 KINDS = ["asynchronous", "synchronous"]
 KEY = "rmt_" + "a" * 12 + "_" + "s" * 43
+
+FORKING = """
+import os, sys
+from contextlib import suppress
+from remit.client import Client, me
+from remit.errors import ClientError
+
+def ask():
+    with suppress(ClientError):
+        client.ask(me.get())
+
+client = Client(sys.argv[1], key=sys.argv[2])
+ask()
+child = os.fork()
+ask() if not child else os.waitpid(child, 0)
+if child:
+    ask()
+"""
 
 either_kind = pytest.mark.parametrize("kind", KINDS)
 
@@ -382,6 +402,21 @@ def test_a_client_of_another_event_loop_says_so(gateway: Running) -> None:
                 asyncio.run(use())
 
         first.run(client.aclose())
+
+
+def test_a_forked_process_has_connections_of_its_own() -> None:
+    with answering(as_json({})) as web:
+        done = subprocess.run(
+            [sys.executable, "-c", FORKING, web.url, KEY],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        before, childs, after = (one.port for one in web.requests("GET"))
+
+    assert childs not in {before, after}
 
 
 def test_closing_ends_what_other_threads_wait_for(gateway: Running) -> None:
