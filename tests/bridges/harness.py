@@ -79,6 +79,11 @@ TOOLS: Sequence[Mapping[str, Any]] = (
             }
         },
     },
+    {
+        "name": "measure",
+        "description": "Gives a value and no text",
+        "x-fixture": {"result": {"content": [], "structuredContent": {"n": 3}}},
+    },
     {"name": "slow", "description": "Never ends", "x-fixture": {"silent": True}},
     {
         "name": "steps",
@@ -222,7 +227,7 @@ def open_office(folder: Path, document: Mapping[str, Any] | None = None) -> Gene
 
 
 WAYS = ("remote", "local")
-READERS = ["desk__die", "desk__look", "desk__read", "desk__slow", "desk__steps"]
+READERS = ["desk__die", "desk__look", "desk__measure", "desk__read", "desk__slow", "desk__steps"]
 WRITERS = [*READERS, "desk__write"]
 
 
@@ -236,13 +241,14 @@ def assert_day(day: Mapping[str, Any], *, unlisted: str = "desk__write") -> None
         unlisted: Is in what it reads of a call of a tool that it was not offered.
     """
     assert (sorted(day["reader"]), sorted(day["writer"])) == (READERS, WRITERS)
-    read, write, wrong, died, again, steps, taken = day["heard"]
+    read, write, wrong, died, again, steps, value, taken = day["heard"]
     assert read == ['read {"of": "shelf"}', False]
     assert unlisted in write[0]
     assert wrong[0].startswith('"of" is a required property. Correct the arguments')
     assert "server 'desk' exited with code 3" in died[0]
     assert again == ['read {"of": "again"}', False]
     assert steps == ["steps {}", False]
+    assert value == ['{"n": 3}', False]
     assert "desk__read was not called" in taken[0]
     assert "Calling it again does not help" in taken[0]
     assert [has_failed for _, has_failed in (wrong, died, taken)] == [True] * 3

@@ -44,6 +44,8 @@ def test_an_agent_works_with_what_its_principal_may_do(told: Any) -> None:
     assert "does not take the key" in told["broken"]["remote"][1]
     assert "cannot reach http://127.0.0.1:9" in told["broken"]["away"][1]
     assert "no role 'nobody' is declared" in told["broken"]["local"][1]
+    # What a call meets is to Agno a failure of that call.
+    assert told["broken later"] == ["COMPLETED", True, "the gateway has gone"]
     assert "secret" not in str(told["ran"])
 
 

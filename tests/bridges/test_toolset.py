@@ -38,7 +38,10 @@ TOOLS: list[Any] = [
     {"name": "read", "title": "Read", "description": "Read a thing", "inputSchema": SCHEMA},
     {"name": "write", "annotations": {"destructiveHint": True}},
     {"name": "fail", "x-fixture": {"result": FAILURE}},
-    {"name": "refuse", "x-fixture": {"error": {"code": -32000, "message": "no such shelf"}}},
+    {
+        "name": "refuse",
+        "x-fixture": {"error": {"code": -32000, "message": "There is no such shelf."}},
+    },
     {"name": "walk", "x-fixture": {"progress": STEPS}},
     {"name": "babble", "x-fixture": {"result": {"content": "a string"}}},
     {"name": "hang", "x-fixture": {"silent": True}},
@@ -232,7 +235,7 @@ async def test_what_a_tool_itself_says_of_its_failure_passes_as_it_is(site: Site
     assert failed.is_error
     assert failed.text == "the shelf is empty"
     assert refused.is_error
-    assert "no such shelf" in refused.text
+    assert refused.text.startswith("store__refuse failed: There is no such shelf. Calling it again")
 
 
 async def test_a_result_without_a_list_of_contents_is_no_success(site: Site) -> None:

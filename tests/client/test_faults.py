@@ -3,6 +3,8 @@
 import asyncio
 import logging
 import socket
+import subprocess
+import sys
 import threading
 import traceback
 from collections.abc import Generator
@@ -16,12 +18,31 @@ from tests.client.either import Either, open_either
 
 from remit.client import AsyncClient, Client, audit, keys, me, roles
 from remit.client.exchange import LARGEST
+from remit.client.transport import LIMITS
 from remit.errors import CallRefused, ClientError, CredentialRefused, GatewayUnreachable
 from remit.testing.faulty_web import Fault, FaultyWeb, as_json, open_faulty_web
 from remit.testing.gateway import Running
 
 KINDS = ["asynchronous", "synchronous"]
 KEY = "rmt_" + "a" * 12 + "_" + "s" * 43
+
+FORKING = """
+import os, sys
+from contextlib import suppress
+from remit.client import Client, me
+from remit.errors import ClientError
+
+def ask():
+    with suppress(ClientError):
+        client.ask(me.get())
+
+client = Client(sys.argv[1], key=sys.argv[2])
+ask()
+child = os.fork()
+ask() if not child else os.waitpid(child, 0)
+if child:
+    ask()
+"""
 
 either_kind = pytest.mark.parametrize("kind", KINDS)
 
@@ -132,6 +153,42 @@ async def test_an_answer_that_trickles_is_given_up(kind: str, head: bytes, drop:
         async with open_either(kind, url, key=KEY, timeout=0.3) as client:
             with pytest.raises(GatewayUnreachable, match="did not answer within"):
                 await client.call_tool("t")
+
+
+@either_kind
+async def test_what_never_got_a_connection_was_not_sent(kind: str) -> None:
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as listener:
+        port = listener.getsockname()[1]
+        with socket.create_connection(("127.0.0.1", port)):  # all that may wait to be taken
+            async with open_either(
+                kind, f"http://127.0.0.1:{port}", key=KEY, timeout=0.3
+            ) as client:
+                for ask in (
+                    partial(client.call_tool, "t"),
+                    partial(client.call_tool, "t", timeout=0),
+                    partial(client.run, "ask", me.get()),
+                ):
+                    with pytest.raises(GatewayUnreachable, match="was not sent") as refused:
+                        await ask()
+                    assert not refused.value.sent
+
+
+async def test_a_call_that_waits_for_those_before_it_was_not_sent() -> None:
+    told: list[GatewayUnreachable] = []
+    with answering(Fault(way="stall", status=200, body=b"{")) as web:
+        async with AsyncClient(web.url, key=KEY) as client, anyio.create_task_group() as tasks:
+            for _ in range(LIMITS.max_connections or 0):
+                tasks.start_soon(client.call_tool, "before")
+            await anyio.wait_all_tasks_blocked()
+            try:
+                await client.call_tool("later", timeout=0.3)
+            except GatewayUnreachable as error:
+                told.append(error)
+            tasks.cancel_scope.cancel()
+
+        assert [one.sent for one in told] == [False]
+        assert "at most 100 at once" in str(told[0])
+        assert not [one for one in web.requests("POST") if b"later" in one.body]
 
 
 @either_kind
@@ -345,6 +402,21 @@ def test_a_client_of_another_event_loop_says_so(gateway: Running) -> None:
                 asyncio.run(use())
 
         first.run(client.aclose())
+
+
+def test_a_forked_process_has_connections_of_its_own() -> None:
+    with answering(as_json({})) as web:
+        done = subprocess.run(
+            [sys.executable, "-c", FORKING, web.url, KEY],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        before, childs, after = (one.port for one in web.requests("GET"))
+
+    assert childs not in {before, after}
 
 
 def test_closing_ends_what_other_threads_wait_for(gateway: Running) -> None:

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import anyio
+import anyio.to_thread
 import pytest
 
 from remit import AgentMCPService, MCPToolMapper
@@ -80,6 +81,37 @@ async def test_one_task_opens_and_closes_whoever_uses_it() -> None:
 
     assert len(resource.opened) == 1
     assert resource.closed == resource.opened
+
+
+async def test_a_failure_that_nobody_waited_for_any_more_is_not_the_next_callers() -> None:
+    begun, go_on = threading.Event(), threading.Event()
+    problems = [StartupError("away")]
+    complaints: list[object] = []
+
+    @asynccontextmanager
+    async def opening() -> AsyncGenerator[str]:
+        begun.set()
+        await anyio.to_thread.run_sync(go_on.wait)
+        if problems:
+            raise problems.pop()
+        yield "resource"
+
+    beside = Beside(opening, name="left alone")
+    asyncio.get_running_loop().set_exception_handler(lambda _, told: complaints.append(told))
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(beside.use, same)
+        await anyio.to_thread.run_sync(begun.wait)
+        tasks.cancel_scope.cancel()
+    go_on.set()
+    for thread in threading.enumerate():
+        if thread.name == "left alone":
+            await anyio.to_thread.run_sync(thread.join)
+
+    assert await beside.use(same) == "resource"
+    await beside.close()
+    del beside
+    gc.collect()
+    assert not complaints
 
 
 async def test_whoever_comes_while_another_thread_closes_it_reads_so() -> None:

@@ -80,7 +80,8 @@ def test_an_agent_calls_reads_failures_and_survives_the_death_of_a_server(
     assert unknown[0] == "error"
     assert "vault__open" in unknown[1]
     assert died[0] == "error"
-    assert "store" in died[1]
+    assert "'store' exited with code 3" in died[1]
+    assert died[1].endswith("; whether it took effect is unknown")
     assert said["last"] == "done"
     assert [one.arguments["of"] for one in executed(count_file) if one.name == "read"] == [
         "shelf",

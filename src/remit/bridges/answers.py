@@ -63,6 +63,13 @@ def media_of(block: Mapping[str, Any]) -> Media | None:
     return Media(is_image=kind == "image", mime_type=mime_type, data=data) if data else None
 
 
+def blocks_of(result: CallResult) -> list[Mapping[str, Any]]:
+    """Return the blocks of a result, or its value as a text where it has that alone."""
+    if result.content or result.structured is None:
+        return list(result.content)
+    return [{"type": "text", "text": result.text}]
+
+
 def failed(text: str, meta: Mapping[str, Any] | None = None) -> CallResult:
     """Return the result that says what went wrong."""
     return CallResult(content=[{"type": "text", "text": text}], is_error=True, meta=meta or {})
@@ -75,7 +82,7 @@ def advised(result: CallResult) -> CallResult:
         return result
     is_unknown = result.meta.get(OUTCOME) == UNKNOWN_OUTCOME
     advice = _UNKNOWN if is_unknown else _ADVICE.get(code, _OTHERWISE)
-    return failed(f"{result.text}. {advice}{_known(result.meta.get(REQUEST))}", result.meta)
+    return failed(f"{_ended(result.text)} {advice}{_known(result.meta.get(REQUEST))}", result.meta)
 
 
 def denied(name: str, request: object, reason: str = "", rule: str = "") -> CallResult:
@@ -98,7 +105,7 @@ def denied(name: str, request: object, reason: str = "", rule: str = "") -> Call
 def broken(name: str, message: str, request: object) -> CallResult:
     """Return what to read where a server answered with an error and no result."""
     return failed(
-        f"{name} failed: {message}. {_OTHERWISE}{_known(request)}",
+        f"{name} failed: {_ended(message)} {_OTHERWISE}{_known(request)}",
         {REQUEST: request} if request else {},
     )
 
@@ -138,6 +145,11 @@ def not_json(name: str, error: Exception) -> CallResult:
         f" {_ADVICE['INVALID_INPUT']}",
         {CODE: "INVALID_INPUT"},
     )
+
+
+def _ended(sentence: str) -> str:
+    """Return a sentence with its full stop, which servers' own may have already."""
+    return sentence if sentence.endswith((".", "!", "?")) else f"{sentence}."
 
 
 def _known(request: object) -> str:

@@ -13,7 +13,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final
 
-from remit.bridges.answers import failed
+from remit.bridges.answers import blocks_of, failed
 from remit.bridges.frameworks import LeftOut, ToolProgress, not_installed, progress_of
 from remit.bridges.toolset import Toolset
 from remit.client.tools import CallResult, ToolDefinition
@@ -162,7 +162,7 @@ def _listed(tool: ToolDefinition) -> mcp_types.Tool:
 
 
 def _answer(result: CallResult) -> mcp_types.CallToolResult:
-    answer = {"content": list(result.content), "isError": result.is_error}
+    answer = {"content": blocks_of(result), "isError": result.is_error}
     try:
         return mcp_types.CallToolResult.model_validate(answer)
     except ValidationError:  # a block that the protocol library does not know

@@ -4,6 +4,7 @@
 
 from typing import Any
 
+from remit.bridges.answers import blocks_of
 from remit.bridges.frameworks import LeftOut, ToolProgress, not_installed, progress_of
 from remit.bridges.toolset import Toolset
 
@@ -94,7 +95,7 @@ class RemitServer(MCPServer):
         progress = progress_of(self._on_progress, tool_name)
         result = await self._toolset.call(tool_name, arguments or {}, progress=progress)
         told = {
-            "content": list(result.content),
+            "content": blocks_of(result),
             "structuredContent": result.structured,
             "isError": result.is_error,
         }

@@ -31,6 +31,7 @@ from remit.client.transport import (
     LIMITS,
     NO_PROXY,
     TIMEOUT,
+    Sending,
     closed,
     in_another_loop,
     too_slow,
@@ -191,35 +192,39 @@ class AsyncClient:
             ClientError: There is none, or it breaks off.
         """
         request = request_of(operation, self._address.tenant)
-        opening = self._open(request)
+        sending = Sending()
+        opening = self._open(request, sending)
         try:
-            response = await self._within(opening.__aenter__)
+            response = await self._within(opening.__aenter__, sending)
             try:
                 reading = self._reading(request, response)
                 if not response.is_success:
-                    await self._within(partial(self._read, response, reading, None))
+                    await self._within(partial(self._read, response, reading, None), sending)
                     raise problem_of(self._address.base, reading.finish())
-                yield self._parts(response)
+                yield self._parts(response, sending)
             finally:
                 await opening.__aexit__(None, None, None)
         except httpx2.TransportError as error:
             raise unreachable(self._address.base, error) from error
 
-    async def _parts(self, response: httpx2.Response) -> AsyncGenerator[str]:
+    async def _parts(self, response: httpx2.Response, sending: Sending) -> AsyncGenerator[str]:
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
         pieces = response.aiter_raw()
-        while piece := await self._within(partial(anext, pieces, b"")):
+        while piece := await self._within(partial(anext, pieces, b""), sending):
             yield decoder.decode(piece)
 
     async def _take(
         self, steps: Steps[T], hear: Hear | None = None, seconds: float | None = None
     ) -> T:
+        sending = Sending()
         try:
-            return await self._within(partial(self._carry, steps, hear), seconds)
+            return await self._within(partial(self._carry, steps, hear, sending), sending, seconds)
         finally:
             steps.close()
 
-    async def _within(self, act: Callable[[], Awaitable[T]], seconds: float | None = None) -> T:
+    async def _within(
+        self, act: Callable[[], Awaitable[T]], sending: Sending, seconds: float | None = None
+    ) -> T:
         """Act within the time limit, unless the client is closed meanwhile."""
         if self._is_closed:
             raise closed()
@@ -232,7 +237,9 @@ class AsyncClient:
                 return await act()
         finally:
             self._running.discard(scope)
-        raise closed() if self._is_closed else too_slow(self._address.base, limit)
+        if self._is_closed:
+            raise closed()
+        raise too_slow(self._address.base, limit, sent=sending.has_begun)
 
     def _stay_in_loop(self) -> None:
         """Keep to the event loop of the first use: connections cannot be used in any other."""
@@ -241,30 +248,30 @@ class AsyncClient:
             raise in_another_loop()
         self._loop = here
 
-    async def _carry(self, steps: Steps[T], hear: Hear | None) -> T:
+    async def _carry(self, steps: Steps[T], hear: Hear | None, sending: Sending) -> T:
         try:
             request = next(steps)
             while True:
-                request = steps.send(await self._send(request, hear))
+                request = steps.send(await self._send(request, hear, sending))
         except StopIteration as end:
             return end.value
 
-    async def _send(self, request: Request, hear: Hear | None) -> Reply:
+    async def _send(self, request: Request, hear: Hear | None, sending: Sending) -> Reply:
         if request.after:
             await anyio.sleep(request.after)
         try:
             try:
-                return await self._exchange(request, hear)
+                return await self._exchange(request, hear, sending)
             except BROKEN:
                 if not request.is_repeatable:
                     raise
-                return await self._exchange(request, hear)
+                return await self._exchange(request, hear, sending)
         except httpx2.TransportError as error:
             has_begun = request.after > 0
             raise unreachable(self._address.base, error, has_begun=has_begun) from error
 
-    async def _exchange(self, request: Request, hear: Hear | None) -> Reply:
-        async with self._open(request) as response:
+    async def _exchange(self, request: Request, hear: Hear | None, sending: Sending) -> Reply:
+        async with self._open(request, sending) as response:
             reading = self._reading(request, response)
             await self._read(response, reading, hear)
             return reading.finish()
@@ -277,13 +284,16 @@ class AsyncClient:
             if reading.is_over:
                 break
 
-    def _open(self, request: Request) -> AbstractAsyncContextManager[httpx2.Response]:
+    def _open(
+        self, request: Request, sending: Sending
+    ) -> AbstractAsyncContextManager[httpx2.Response]:
         return self._http.stream(
             request.method,
             self._address.base + request.path,
             params=request.query or None,
             content=request.body or None,
             headers=request.headers,
+            extensions={"trace": sending.take_note},
         )
 
     def _reading(self, request: Request, response: httpx2.Response) -> Reading:

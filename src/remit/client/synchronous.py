@@ -1,6 +1,7 @@
 """`Client`: a gateway over HTTP, for programs that wait."""
 
 import codecs
+import os
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
@@ -27,6 +28,7 @@ from remit.client.tools import CallResult, ToolDefinition
 from remit.client.transport import (
     BROKEN,
     LIMITS,
+    NO_CONNECTION,
     NO_PROXY,
     TIMEOUT,
     closed,
@@ -58,7 +60,7 @@ class _Limit:
 
 
 class Client:
-    """One caller of a gateway; several threads may use it at the same time.
+    """One caller of a gateway; several threads may use it at the same time, and forked processes.
 
     Args:
         url: The gateway's root, such as `http://127.0.0.1:8400`.
@@ -87,14 +89,8 @@ class Client:
         self._timeout = timeout
         self._door = Door(self._address, meta or {})
         self._closing = threading.Event()
-        self._http = httpx2.Client(
-            headers=self._address.headers,
-            timeout=timeout,
-            limits=LIMITS,
-            follow_redirects=False,
-            mounts=NO_PROXY if self._address.is_loopback else None,
-            verify=trust_for(self._address),
-        )
+        self._http = self._new_http()
+        self._process = os.getpid()
 
     def __repr__(self) -> str:
         """Name the gateway, and never the key."""
@@ -121,6 +117,23 @@ class Client:
         """
         self._closing.set()
         self._http.close()
+
+    def _new_http(self) -> httpx2.Client:
+        return httpx2.Client(
+            headers=self._address.headers,
+            timeout=self._timeout,
+            limits=LIMITS,
+            follow_redirects=False,
+            mounts=NO_PROXY if self._address.is_loopback else None,
+            verify=trust_for(self._address),
+        )
+
+    def _own_http(self) -> httpx2.Client:
+        """Return this process's connections: on one that a fork shares, answers are mixed up."""
+        if self._process != os.getpid():
+            self._http = self._new_http()
+            self._process = os.getpid()
+        return self._http
 
     def list_tools(self, *, server: str | None = None) -> list[ToolDefinition]:
         """Return the tools that the caller may use now, of one server or of all.
@@ -239,12 +252,14 @@ class Client:
             if self._closing.is_set():
                 raise closed() from error
             if isinstance(error, httpx2.ReadTimeout):
-                raise too_slow(self._address.base, limit.seconds) from error
+                raise too_slow(self._address.base, limit.seconds, sent=True) from error
+            if isinstance(error, NO_CONNECTION):
+                raise too_slow(self._address.base, limit.seconds, sent=has_begun) from error
             raise unreachable(self._address.base, error, has_begun=has_begun) from error
 
     def _exchange(self, request: Request, limit: _Limit, hear: Hear | None) -> Reply:
         if limit.left <= 0:
-            raise too_slow(self._address.base, limit.seconds)
+            raise too_slow(self._address.base, limit.seconds, sent=request.after > 0)
         with self._open(request, limit.left) as response:
             reading = self._reading(request, response)
             self._read(response, reading, limit, hear)
@@ -260,10 +275,10 @@ class Client:
             if reading.is_over:
                 break
             if limit.left <= 0:
-                raise too_slow(self._address.base, limit.seconds)
+                raise too_slow(self._address.base, limit.seconds, sent=True)
 
     def _open(self, request: Request, timeout: float) -> AbstractContextManager[httpx2.Response]:
-        return self._http.stream(
+        return self._own_http().stream(
             request.method,
             self._address.base + request.path,
             params=request.query or None,

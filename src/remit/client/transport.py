@@ -27,10 +27,12 @@ TRUSTS_NOBODY: Final = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 """For plain HTTP, which needs no certificate: httpx2 reads all of the system's otherwise, for each
 client, which takes 30 ms."""
 
+NO_CONNECTION: Final = (httpx2.ConnectTimeout, httpx2.PoolTimeout)
+"""Ways to spend all the time before anything is sent."""
+
 _NOT_SENT: Final = (
+    *NO_CONNECTION,
     httpx2.ConnectError,
-    httpx2.ConnectTimeout,
-    httpx2.PoolTimeout,
     httpx2.ProxyError,
     httpx2.UnsupportedProtocol,
 )
@@ -61,8 +63,39 @@ def unreachable(
     )
 
 
-def too_slow(base: str, seconds: float) -> GatewayUnreachable:
-    """Return what to raise when the time is over."""
+class Sending:
+    """Whether anything of what a client asks has left for the gateway.
+
+    Attributes:
+        has_begun: So it has; before that it waits for a connection.
+    """
+
+    __slots__ = ("has_begun",)
+
+    def __init__(self) -> None:
+        self.has_begun = False
+
+    async def take_note(self, event: str, info: Mapping[str, object]) -> None:
+        """Hear how far a request is, as the extension `trace` of httpx2 tells it."""
+        del info
+        if event.endswith(".send_request_headers.started"):
+            self.has_begun = True
+
+
+def too_slow(base: str, seconds: float, *, sent: bool) -> GatewayUnreachable:
+    """Return what to raise when the time is over.
+
+    Args:
+        base: The gateway's root.
+        seconds: How long it took.
+        sent: Whether the request, or one before it, had a connection to leave by.
+    """
+    if not sent:
+        return GatewayUnreachable(
+            f"cannot reach {base}: no connection within {seconds:g} s, the request was not sent;"
+            f" a client has at most {LIMITS.max_connections} at once",
+            sent=False,
+        )
     return GatewayUnreachable(
         f"{base} did not answer within {seconds:g} s; whether the request was carried out is"
         " unknown",

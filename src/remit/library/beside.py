@@ -14,7 +14,7 @@ import weakref
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, suppress
-from typing import Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -69,14 +69,10 @@ class Beside(Generic[T]):
                 function did not begin.
         """
         life = self._begun()
-        try:
-            # Several may wait for it: none of them may take it from the others by leaving.
-            portal, resource = await asyncio.shield(asyncio.wrap_future(life.opened))
-        except Exception:
-            with self._turn:
-                if self._life is life:
-                    self._life = None
-            raise
+        opened = asyncio.wrap_future(life.opened)
+        opened.add_done_callback(_take_note)
+        # Several may wait for it: none of them may take it from the others by leaving.
+        portal, resource = await asyncio.shield(opened)
         try:
             return asyncio.wrap_future(portal.start_task_soon(life.run, function, resource))
         except RuntimeError as error:  # the portal's word for having ended
@@ -84,7 +80,7 @@ class Beside(Generic[T]):
 
     async def use_if_open(self, function: Callable[[T], Awaitable[object]]) -> None:
         """Run *function* where the resource lives, unless it is closed, or is so meanwhile."""
-        if self._life is not None:
+        if self._life is not None and not self._life.has_failed:
             with suppress(UpstreamUnavailable):
                 await self.use(function)
 
@@ -103,7 +99,7 @@ class Beside(Generic[T]):
 
     def _begun(self) -> "_Life[T]":
         with self._turn:  # two loops may come at once
-            if self._life is None:
+            if self._life is None or self._life.has_failed:
                 self._life = _Life(self._opening)
                 thread = self._life.start(self._name)
                 weakref.finalize(self, _end, self._life, thread)
@@ -132,6 +128,11 @@ class _Life(Generic[T]):
     def is_here(self) -> bool:
         """Whether it is this process that lives it, and no other that this one was forked from."""
         return self._process == os.getpid()
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether it never came to be, be it that nobody waited for it any more."""
+        return self.opened.done() and self.opened.exception() is not None
 
     async def run(self, function: Callable[[T], Awaitable[R]], resource: T) -> R:
         """Return what *function* makes of the resource.
@@ -182,6 +183,12 @@ class _Life(Generic[T]):
             if not self._ending.is_set():
                 await self._over.wait()
             await portal.stop(cancel_remaining=True)
+
+
+def _take_note(opened: "asyncio.Future[Any]") -> None:
+    """Have asyncio not complain of a failure that nobody is left to hear."""
+    if not opened.cancelled():
+        opened.exception()
 
 
 def _end(life: _Life[T], thread: threading.Thread) -> None:

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Any
 
 from remit.client.tools import CallResult
-from remit.errors import RemitError
+from remit.errors import RemitError, UpstreamError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +108,12 @@ def _answering(
         try:
             return CallResult.of(await tool.call(arguments))
         except (PermissionError, RemitError) as error:
-            return CallResult(content=[{"type": "text", "text": str(error)}], is_error=True)
+            return CallResult(content=[{"type": "text", "text": _told(error)}], is_error=True)
 
     return answer
+
+
+def _told(error: Exception) -> str:
+    if isinstance(error, UpstreamError) and error.is_outcome_unknown:
+        return f"{error}; whether it took effect is unknown"
+    return str(error)

@@ -27,12 +27,14 @@ class Seen:
     Attributes:
         target: Path and query, as sent.
         headers: Names in lower case.
+        port: The client's end of the connection that it came by.
     """
 
     method: str
     target: str
     headers: Mapping[str, str]
     body: bytes
+    port: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,6 +205,7 @@ class _Handler(BaseHTTPRequestHandler):
             target=self.path,
             headers={name.lower(): value for name, value in self.headers.items()},
             body=body,
+            port=self.client_address[1],
         )
         fault = self.faulty.verdict(seen)
         if fault.way in {"cut", "lost"}:

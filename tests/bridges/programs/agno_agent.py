@@ -200,6 +200,12 @@ async def broken() -> dict[str, Any]:
     return told
 
 
+async def broken_later() -> list[Any]:
+    """Meet the broken set-up at a call, and not when the tools are listed."""
+    run = await agent_of(RemitToolkit(one_tool("odd")), ("odd", {})).arun("Go on")
+    return [run.status, run.tools[0].tool_call_error, run.tools[0].result]
+
+
 def left_out() -> dict[str, str]:
     toolkit = RemitToolkit(one_tool("odd", "_agno_agent", "of"))
     return dict(toolkit.left_out) if toolkit.get_functions() == {} else {}
@@ -227,6 +233,7 @@ def main() -> None:
     told["within a run"] = {how: within_a_run(how) for how in HOW}
     told["left out"] = left_out()
     told["broken"] = asyncio.run(broken())
+    told["broken later"] = asyncio.run(broken_later())
     report(told)
 
 

@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from remit.bridges.toolset import Toolset
 from remit.client.tools import ToolDefinition
+from remit.errors import GatewayUnreachable
 
 GIVEN: dict[str, Any] = json.loads(
     os.environ.get("GIVEN") or Path(os.environ["GIVEN_FILE"]).read_text()
@@ -70,6 +71,7 @@ def working_day(tools: Toolset) -> list[Step]:
         ("desk__die", {}),
         ("desk__read", {"of": "again"}),
         ("desk__steps", {}),
+        ("desk__measure", {}),
         lambda: change("demoted", tools, gone=["desk__read"]),
         ("desk__read", {"of": "secret"}),
     ]
@@ -100,9 +102,12 @@ class _OneTool:
     async def tools(self) -> tuple[ToolDefinition, ...]:
         return (self._tool,)
 
+    async def begin(self, *_: Any) -> Any:
+        raise GatewayUnreachable("the gateway has gone", sent=False)
+
 
 def one_tool(name: str, *arguments: str) -> Toolset:
-    """Return a toolset with a single tool, which nobody calls."""
+    """Return a toolset with a single tool, whose gateway is away at a call."""
     return Toolset(cast("Any", _OneTool(name, *arguments)))
 
 
