@@ -13,8 +13,8 @@ $(BIN)/remit: requirements.lock pyproject.toml
 
 $(VENV)/.dev: $(BIN)/remit requirements-dev.lock
 	@echo "adding what the tests need (once)"
-	@$(PIP) -r requirements-dev.lock
-	@scripts/node-tools all && scripts/debian chromium "no browser tests" chromium fonts-dejavu-core && touch $@
+	@$(PIP) -r requirements-dev.lock && scripts/node-tools all
+	@scripts/debian chromium "no browser tests" chromium fonts-dejavu-core && scripts/debian nginx "no tests behind nginx" nginx-light && touch $@
 
 setup: $(VENV)/.dev            ## everything for development
 

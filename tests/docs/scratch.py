@@ -113,7 +113,7 @@ class Scratch:
         self._status = 0
         if "remit serve" not in command:
             return ""
-        printed = _first_words(process)
+        printed = first_words(process)
         assert _SERVES.search(printed.encode()), printed
         return self._as_documented(printed)
 
@@ -150,7 +150,7 @@ def _environment(home: Path, commands: Path) -> dict[str, str]:
     }
 
 
-def _first_words(process: subprocess.Popen[bytes]) -> str:
+def first_words(process: subprocess.Popen[bytes]) -> str:
     """Return what *process* prints until it serves, ends, or has had enough time."""
     assert process.stdout is not None
     printed = b""

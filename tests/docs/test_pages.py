@@ -15,8 +15,12 @@ EXAMPLES = REPOSITORY / "examples"
 """Its pages are read from the top of this repository."""
 
 
-RUN_ELSEWHERE = sorted((REPOSITORY / "docs").glob("bridge-*.md"))
-"""Pages of agent frameworks, which are beside remit's own packages: tests/bridges run them."""
+RUN_ELSEWHERE = {
+    *(REPOSITORY / "docs").glob("bridge-*.md"),
+    REPOSITORY / "docs" / "deployment.md",
+}
+"""Pages of agent frameworks, which are beside remit's own packages: tests/bridges run them; and the
+page about machines, which tests of its own run."""
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,10 @@ async def test_probes_are_read_with_get(wire: Wire) -> None:
 
 
 async def test_a_page_that_reaches_for_the_state_is_turned_away(wire: Wire) -> None:
-    assert (await get(wire, "/readyz", Host="evil.example.test")).status == 421
+    reply = await get(wire, "/readyz", Host="evil.example.test")
+
+    assert reply.status == 421
+    assert "an administrator declares server.public_url" in reply.json["detail"]
 
 
 async def test_a_fault_of_our_own_is_a_problem_without_details(

@@ -1,7 +1,7 @@
 """Streams end with what opened them, within two seconds, and those of others stay (R17)."""
 
 import time
-from collections.abc import AsyncGenerator, Generator, Mapping
+from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -12,13 +12,14 @@ import anyio
 import httpx2
 import pytest
 from tests.e2e.conftest import Serve
+from tests.e2e.streams import Stream, both_eras
 
 from remit.admin.keys import make_key, rotate_key
 from remit.app.installation import Installation, open_installation
 from remit.model.agents import Agent
 from remit.model.principals import DEFAULT_TENANT, AgentType
 from remit.settings import Settings
-from remit.testing.gateway import MODERN, Caller, Running, fixture_entry
+from remit.testing.gateway import Caller, Running, fixture_entry
 from remit.testing.issuer import AUDIENCE, FakeIssuer, open_issuer
 
 pytestmark = pytest.mark.timeout(180)
@@ -51,70 +52,6 @@ def running(module_folder: Path, serve_module: Serve, issuer: FakeIssuer) -> Run
         "identity": {"jwt": [trusted]},
     }
     return serve_module(document).settle()
-
-
-class Stream:
-    """An open stream; reading it goes on beside the test."""
-
-    def __init__(self) -> None:
-        self.heard: list[str] = []
-        self.ended = anyio.Event()
-        self.changed = anyio.Event()
-
-    async def read(self, response: httpx2.Response) -> None:
-        async for line in response.aiter_lines():
-            if line.startswith("data:"):
-                self.heard.append(line)
-            if "list_changed" in line:
-                self.changed.set()
-        self.ended.set()
-
-    @property
-    def changes(self) -> int:
-        return sum("list_changed" in line for line in self.heard)
-
-
-@asynccontextmanager
-async def opened(
-    caller: Caller, verb: str, headers: Mapping[str, str], body: object = None
-) -> AsyncGenerator[Stream]:
-    usual = {
-        "Authorization": f"Bearer {caller.key}",
-        "Accept": "application/json,text/event-stream",
-    }
-    stream = Stream()
-    async with (
-        caller.http.stream(
-            verb, caller.url, headers={**usual, **headers}, json=body, timeout=60
-        ) as response,
-        anyio.create_task_group() as tasks,
-    ):
-        assert response.status_code == 200
-        tasks.start_soon(stream.read, response)
-        yield stream
-        tasks.cancel_scope.cancel()
-
-
-@asynccontextmanager
-async def both_eras(caller: Caller) -> AsyncGenerator[tuple[Stream, Stream]]:
-    """Open a session's stream and one of `subscriptions/listen`."""
-    session = await caller.begin()
-    meta: dict[str, Any] = {
-        "io.modelcontextprotocol/protocolVersion": MODERN,
-        "io.modelcontextprotocol/clientCapabilities": {},
-    }
-    listen: dict[str, Any] = {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "subscriptions/listen",
-        "params": {"notifications": {"toolsListChanged": True}, "_meta": meta},
-    }
-    modern = {"MCP-Protocol-Version": MODERN, "Mcp-Method": "subscriptions/listen"}
-    async with (
-        opened(session, "GET", session.era_headers) as older,
-        opened(caller, "POST", modern, listen) as newer,
-    ):
-        yield older, newer
 
 
 def token(issuer: FakeIssuer, subject: str, seconds: float = 600) -> str:

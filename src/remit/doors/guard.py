@@ -47,7 +47,11 @@ class Guard:
         if self._loopback and (
             b"host" in head.repeated or not self._is_known(head.headers.get(b"host", b""))
         ):
-            raise HttpRefusal(421, "this gateway is not known by that host name")
+            raise HttpRefusal(
+                421,
+                "this gateway is not known by that host name; where a proxy passes it on, an"
+                " administrator declares server.public_url",
+            )
         if origin is None:
             return ()
         if b"origin" in head.repeated or not self._is_allowed(origin.lower()):
