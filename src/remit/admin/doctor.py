@@ -21,6 +21,7 @@ import anyio
 from remit.admin.check import Report
 from remit.admin.doctor_data import of_datasources
 from remit.admin.doctor_places import fine, of_disk, of_state
+from remit.model.counts import counted
 from remit.model.health import (
     DatabaseHealth,
     DatasourceHealth,
@@ -160,7 +161,9 @@ def _of_report(report: Report) -> Iterator[Finding]:
                 remedy="run `remit check --connect`, which says where, and what to do",
             )
     if not (report.errors or report.warnings):
-        yield fine("declaration", f"{report.roles} roles, {report.grants} grants")
+        yield fine(
+            "declaration", f"{counted(report.roles, 'role')}, {counted(report.grants, 'grant')}"
+        )
 
 
 def _of_server(health: ServerHealth, trial: ServerTrial | None) -> Iterator[Finding]:
@@ -183,7 +186,9 @@ def _of_server(health: ServerHealth, trial: ServerTrial | None) -> Iterator[Find
     for code, message, remedy in amiss:
         yield Finding(code=code, about=about, grade=Grade.WARNING, message=message, remedy=remedy)
     if not amiss:
-        yield fine(about, f"{health.tools} tools, about {health.tokens} tokens")
+        yield fine(
+            about, f"{counted(health.tools, 'tool')}, about {counted(health.tokens, 'token')}"
+        )
 
 
 _TELL: Final = "correct its entry, or tell whoever wrote the server"

@@ -17,11 +17,12 @@ from remit.app.own_changes import APPLY
 from remit.app.subjects import subjects_in
 from remit.cli.changes import making, operator
 from remit.cli.lines import print_json, say
-from remit.cli.output import ConfigFlag, JsonFlag, TenantFlag, counted, run
+from remit.cli.output import ConfigFlag, JsonFlag, TenantFlag, run
 from remit.cli.remote import KeyFlag, Remote, UrlFlag, reach
 from remit.cli.remote_values import difference_of
 from remit.client import declaration
 from remit.errors import Conflict
+from remit.model.counts import counted
 from remit.settings import DEFAULT_CONFIG, Settings
 from remit.storage.revisions import Revisions
 from remit.storage.seen import SeenTools

@@ -31,7 +31,6 @@ from remit.cli.output import (
     JsonFlag,
     TenantFlag,
     as_rows,
-    counted,
     fail,
     print_table,
     run,
@@ -41,6 +40,7 @@ from remit.cli.remote_values import event_of, report_of
 from remit.client import audit as client_audit
 from remit.client.operations import PAGE
 from remit.model.calls import OutcomeKind
+from remit.model.counts import counted
 from remit.model.decision_log import LoggedDecision, usual_rows
 from remit.model.events import AuditEvent, AuditQuery
 from remit.model.retention import Cut, Retention

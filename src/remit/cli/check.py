@@ -15,9 +15,10 @@ from remit.admin.known_servers import unclaimed_package
 from remit.app.bundled import builtins_in
 from remit.app.installation import open_installation, open_state, url_of
 from remit.cli.lines import print_json, say
-from remit.cli.output import EXIT_NO, ConfigFlag, JsonFlag, TenantFlag, counted, run, waiting
+from remit.cli.output import EXIT_NO, ConfigFlag, JsonFlag, TenantFlag, run, waiting
 from remit.cli.servers import is_absent
 from remit.errors import DeclarationError, Problem, StartupError, StorageUnavailable
+from remit.model.counts import counted
 from remit.model.declaration import Declaration
 from remit.model.principals import DEFAULT_TENANT
 from remit.model.servers import ServerStatus

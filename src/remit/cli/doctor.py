@@ -25,7 +25,6 @@ from remit.cli.output import (
     ConfigFlag,
     JsonFlag,
     TenantFlag,
-    counted,
     print_table,
     run,
     waiting,
@@ -34,6 +33,7 @@ from remit.cli.remote import KeyFlag, UrlFlag, reach
 from remit.cli.serving import bind
 from remit.client import doctor as client_doctor
 from remit.errors import DeclarationError, StartupError
+from remit.model.counts import counted
 from remit.model.declaration import Declaration
 from remit.model.health import Examination, Finding, Grade
 from remit.settings import DEFAULT_HOST, DEFAULT_PORT, Settings

@@ -13,11 +13,11 @@ from remit.cli.output import (
     ConfigFlag,
     JsonFlag,
     as_rows,
-    counted,
     print_table,
     run,
 )
 from remit.crew.delivery import told
+from remit.model.counts import counted
 from remit.model.outbox import DeadLetter, Standing
 from remit.settings import Settings
 from remit.storage.outbox import Outbox

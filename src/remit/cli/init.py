@@ -22,7 +22,6 @@ from remit.cli.output import (
     EXIT_USAGE,
     ConfigFlag,
     JsonFlag,
-    counted,
     exit_status,
     fail,
     print_table,
@@ -30,6 +29,7 @@ from remit.cli.output import (
     waiting,
 )
 from remit.errors import DeclarationError, Problem, StartupError
+from remit.model.counts import counted
 from remit.model.servers import ServerStatus
 from remit.model.tools import Hints
 from remit.settings import Settings

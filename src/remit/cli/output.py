@@ -84,11 +84,6 @@ def print_table(
             say(line.rstrip(), bold=number == 0)
 
 
-def counted(number: int, noun: str) -> str:
-    """Return `1 warning`, `2 warnings`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
 def exit_status(error: RemitError) -> int:
     """Return the exit status that an error means (contract, product.md)."""
     if isinstance(error, NotFound | BadCall):  # what was typed means nothing, or does not do

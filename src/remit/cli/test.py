@@ -30,7 +30,6 @@ from remit.cli.output import (
     ConfigFlag,
     JsonFlag,
     TenantFlag,
-    counted,
     fail,
     run,
 )
@@ -40,6 +39,7 @@ from remit.cli.subjects import find_subject
 from remit.client import authority
 from remit.client import declaration as client_declaration
 from remit.errors import BadCall, DeclarationError, Problem
+from remit.model.counts import counted
 from remit.model.decisions import Explanation
 from remit.model.declaration import Declaration
 from remit.model.principals import Principal

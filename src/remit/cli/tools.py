@@ -5,11 +5,12 @@ from msgspec.structs import asdict
 from remit.app.gateway import open_gateway
 from remit.cli.file_note import note_file
 from remit.cli.lines import print_json, say
-from remit.cli.output import ConfigFlag, JsonFlag, TenantFlag, as_rows, counted, print_table, run
+from remit.cli.output import ConfigFlag, JsonFlag, TenantFlag, as_rows, print_table, run
 from remit.cli.remote import KeyFlag, Remote, UrlFlag, reach
 from remit.cli.servers import print_absent, settle
 from remit.cli.subjects import SubjectFlag, find_subject
 from remit.client import authority
+from remit.model.counts import counted
 from remit.settings import Settings
 
 

@@ -14,7 +14,6 @@ from remit.doors.console.ontology_tabs import (
     AT,
     AT_ONCE,
     CHANGES,
-    counted,
     go_to_tab,
     one_by,
     tab_page,
@@ -22,6 +21,7 @@ from remit.doors.console.ontology_tabs import (
 from remit.doors.console.page import DECIDERS, Action
 from remit.doors.console.visitor import Visitor
 from remit.errors import ProblemDetails
+from remit.model.counts import counted
 from remit.model.ontology import ChangeStatus
 
 EFFECTS: Final[Mapping[str, str]] = {

@@ -10,7 +10,6 @@ from remit.doors.console.ontology_tabs import (
     AT,
     CHANGES,
     SCHEMA,
-    counted,
     go_to_tab,
     one_by,
     tab_page,
@@ -18,6 +17,7 @@ from remit.doors.console.ontology_tabs import (
 from remit.doors.console.page import DECIDERS, Action
 from remit.doors.console.visitor import Visitor
 from remit.errors import ProblemDetails
+from remit.model.counts import counted
 
 MOST_TABLES: Final = 200
 """Tables that the tab of the schema shows; a text in the filter finds the others."""

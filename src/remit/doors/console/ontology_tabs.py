@@ -70,8 +70,3 @@ def tab_page(
 def go_to_tab(visitor: Visitor, source: Datasource, tab: str, said: str) -> Response:
     """Return what leads the browser to a tab of a datasource, which says what was done."""
     return visitor.go(PATH, said=said, query={"datasource": source.name, "tab": tab})
-
-
-def counted(count: int, noun: str) -> str:
-    """Return a number with its noun, in plural where there is not one."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
