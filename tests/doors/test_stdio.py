@@ -27,8 +27,9 @@ from tests.doors.worlds import (
     message,
 )
 
-from remit.doors.mcp.lines import lines_of
+from remit.doors.mcp.lines import LARGEST_LINE, lines_of
 from remit.doors.mcp.stdio import serve_stdio
+from remit.model.lines import TooLong
 from remit.model.principals import Principal
 
 READER = caller("r", "reader")
@@ -88,7 +89,7 @@ async def library_transport(terminal: Terminal) -> AsyncGenerator[TransportStrea
     async def inwards() -> None:
         async with aclosing(lines_of(terminal.stream)) as lines:
             async for line in lines:
-                assert line is not None
+                assert isinstance(line, bytes)
                 parsed = jsonrpc_message_adapter.validate_json(line, by_name=False)
                 await to_client.send(SessionMessage(parsed))
 
@@ -353,6 +354,28 @@ async def test_too_many_calls_at_once_are_refused(
     assert (heard["id"], heard["error"]["code"]) == (2, -32603)
 
 
+@pytest.mark.parametrize(
+    ("start", "end", "answered"),
+    [
+        ('{"jsonrpc": "2.0", "id": 7, "method": "ping", "params": {"x": "', '"}}', 7),
+        ('{"method":"ping","params":{"x":"', '"},"jsonrpc":"2.0","id":"seven"}', "seven"),
+        ('{"method":"ping","params":{"x":"', '","id":7}}', None),
+        ('{"jsonrpc":"2.0","id":"remit-1","result":{"x":"', '"}}', None),
+    ],
+    ids=["first", "last", "within", "answer"],
+)
+async def test_a_request_that_is_too_long_is_refused_under_its_own_id(
+    files_world: World, start: str, end: str, answered: int | str | None
+) -> None:
+    async with stdio(files_world) as terminal:
+        await terminal.say(start.encode() + b"x" * LARGEST_LINE + end.encode())
+        refusal = await terminal.hear()
+        await terminal.say({"jsonrpc": "2.0", "id": 1, "method": "ping"})
+        assert (await terminal.hear())["id"] == 1
+    assert refusal["id"] == answered
+    assert "longer than 4194304 bytes" in refusal["error"]["message"]
+
+
 async def test_a_line_that_is_too_long_is_skipped_to_its_end() -> None:
     ours, theirs = socket.socketpair()
     async with (
@@ -364,7 +387,9 @@ async def test_a_line_that_is_too_long_is_skipped_to_its_end() -> None:
         async with aclosing(lines_of(receiver, largest=10)) as lines:
             heard = [line async for line in lines]
 
-    assert heard == [b"short", None, b"last", None, b"unended"]
+    kept = [line for line in heard if isinstance(line, bytes)]
+    assert kept == [b"short", b"last", b"unended"]
+    assert [line.size for line in heard if isinstance(line, TooLong)] == [50, 11]
 
 
 async def test_a_long_line_is_not_kept_while_it_grows() -> None:
@@ -379,7 +404,8 @@ async def test_a_long_line_is_not_kept_while_it_grows() -> None:
         await sender.send(b"\nnext\n")
         heard = [await anext(lines), await anext(lines)]
 
-    assert heard == [None, b"next"]
+    assert isinstance(heard[0], TooLong)
+    assert heard[1] == b"next"
 
 
 async def until_watched(world: World, count: int = 1) -> None:

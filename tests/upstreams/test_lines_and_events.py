@@ -26,6 +26,14 @@ def test_lines_do_not_depend_on_how_they_arrive(
 
 
 @given(st.lists(st.integers(0)))
+def test_a_byte_order_mark_before_the_first_line_is_no_part_of_it(cuts: Sequence[int]) -> None:
+    mark = b"\xef\xbb\xbf"
+    feeder = Lines(100)
+    pieces = _pieces(mark + b"one\r\n" + mark + b"two\n", cuts)
+    assert [line for piece in pieces for line in feeder.feed(piece)] == [b"one", mark + b"two"]
+
+
+@given(st.lists(st.integers(0)))
 def test_a_line_that_is_too_long_is_dropped_alone(cuts: Sequence[int]) -> None:
     data = b"one\n" + b"HEAD" + b"x" * 5000 + b"TAIL\n" + b"two\n"
     feeder = Lines(1000)

@@ -1,5 +1,6 @@
 """The old transport of 2024-11-05, against a fixture on a real socket."""
 
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
@@ -19,6 +20,7 @@ TOOLS = (
     {"name": "grow", "x-fixture": {"adds": "new"}},
     {"name": "huge", "x-fixture": {"size": 1_000_000}},
     {"name": "silent", "x-fixture": {"silent": True}},
+    {"name": "awaited", "x-fixture": {"delay": 0.3}},
 )
 
 
@@ -95,6 +97,44 @@ async def test_a_stream_that_ends_fails_its_calls_and_is_opened_again(ran: Path)
             assert problems[0].sent
             assert "server 's'" in str(problems[0])
             await call_tool(fleet, "s", "t")
+
+
+@pytest.mark.parametrize("status", [404, 400])
+@pytest.mark.parametrize("session", Session)
+async def test_a_forgotten_session_is_opened_again_though_its_stream_goes_on(
+    ran: Path, session: Session, status: int
+) -> None:
+    with open_web_fixture(_options(ran), transport="sse") as fixture:
+        fixture.unknown_session = status
+        server = replace(_config(fixture.url), session=session)
+        async with open_servers(server) as fleet:
+            await call_tool(fleet, "s", "t")
+            fixture.forget_sessions()
+            with pytest.raises(UpstreamUnavailable, match="forgotten the session") as caught:
+                await call_tool(fleet, "s", "t")
+            assert (caught.value.sent, caught.value.transient) == (False, True)
+            await call_tool(fleet, "s", "t")
+    assert len(executed(ran)) == 2
+
+
+async def test_what_was_accepted_before_the_session_was_forgotten_is_still_answered(
+    ran: Path,
+) -> None:
+    answers: list[bytes] = []
+    with open_web_fixture(_options(ran), transport="sse") as fixture:
+        server = replace(_config(fixture.url), session=Session.PRINCIPAL)
+        async with open_servers(server) as fleet:
+
+            async def ask() -> None:
+                answers.append(await call_tool(fleet, "s", "awaited"))
+
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(ask)
+                await eventually(lambda: executed(ran))
+                fixture.forget_sessions()
+                with pytest.raises(UpstreamUnavailable, match="forgotten the session"):
+                    await call_tool(fleet, "s", "t")
+    assert len(answers) == 1
 
 
 async def test_a_post_that_is_refused_fails_its_call(ran: Path) -> None:

@@ -360,6 +360,29 @@ for line in sys.stdin:
         assert [tool.name for tool in fleet.catalogue.by_server["s"]] == ["t"]
 
 
+async def test_a_byte_order_mark_before_the_first_answer_costs_no_answer() -> None:
+    program = """
+import json, sys
+results = {
+    "initialize": {"protocolVersion": "2025-06-18"},
+    "tools/list": {"tools": [{"name": "t", "inputSchema": {}}]},
+    "tools/call": {"content": []},
+}
+sys.stdout.buffer.write(bytes([0xEF, 0xBB, 0xBF]))
+for line in sys.stdin:
+    message = json.loads(line)
+    known = message["method"] in results
+    answer = {"result": results[message["method"]]} if known else {"error": {"code": -32601}}
+    if "id" in message:
+        print(json.dumps({"jsonrpc": "2.0", "id": message["id"], **answer}), flush=True)
+"""
+    server = ServerConfig(name="s", command=sys.executable, args=("-c", program), start_timeout=2)
+    async with open_servers(server) as fleet:
+        # A process of the caller's own, which begins with the handshake.
+        assert await call_tool(fleet, "s", "t") == b'{"content": []}'
+        assert not any("no protocol messages" in note for note in status_of(fleet, "s").notes)
+
+
 async def test_a_child_that_stops_reading_fails_calls_instead_of_filling_memory(ran: Path) -> None:
     silent = {"name": "silent", "x-fixture": {"delay": PATIENCE}}
     server = fixture_server_config("s", [silent], ran, options=("--serial",), max_message=100_000)

@@ -32,6 +32,7 @@ from remit.app.tokens import FreshVerifier, TokensWhenNeeded
 from remit.app.tracing import open_tracing
 from remit.calls.allowances import OwnAllowances, SharedAllowances
 from remit.calls.limit import Allowances
+from remit.calls.settling import looking_again
 from remit.crew.delivery import Subscriber
 from remit.errors import AuditUnavailable, Conflict, DeclarationError, StorageUnavailable
 from remit.identity.authenticate import Authenticator
@@ -83,21 +84,25 @@ class Gateway:
 
         Nothing changes unless the file is valid and overwrites nobody (R18).
         """
-        installation, changes = self.installation, ChangeRecord(self.audit)
         try:
-            await declaration_in_force(
-                installation.revisions,
-                DEFAULT_TENANT,
-                load_declaration(installation.settings.config),
-                author=AUTHOR,
-                now=datetime.now(UTC),
-                recording=lambda reason, revision: changes.making(
-                    application(DEFAULT_TENANT, AUTHOR, reason, revision)
-                ),
-            )
+            # Every worker does so at once, and some may have read the file before it changed again.
+            await looking_again(self._apply_file)
             await self.home.follower.follow()
         except (DeclarationError, Conflict, StorageUnavailable, AuditUnavailable) as error:
             log.error("the declaration is not reloaded", problem=str(error))  # noqa: TRY400 - one line
+
+    async def _apply_file(self) -> None:
+        installation, changes = self.installation, ChangeRecord(self.audit)
+        await declaration_in_force(
+            installation.revisions,
+            DEFAULT_TENANT,
+            load_declaration(installation.settings.config),
+            author=AUTHOR,
+            now=datetime.now(UTC),
+            recording=lambda reason, revision: changes.making(
+                application(DEFAULT_TENANT, AUTHOR, reason, revision)
+            ),
+        )
 
 
 @asynccontextmanager

@@ -14,7 +14,6 @@ LONGEST_POSITION = 1024
 """Bytes of a position that is remembered."""
 
 _FIELD_NAME = 16
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +61,7 @@ class Events:
                     head=line.head.partition(b":")[2], tail=line.tail, size=line.size
                 )
             elif line:
-                self._field(line.removeprefix(_BYTE_ORDER_MARK))
+                self._field(line)
             elif (event := self._take()) is not None:
                 events.append(event)
         return events

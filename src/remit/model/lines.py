@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 _ENDS_KEPT = 512
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,15 +24,18 @@ class TooLong:
 class Lines:
     """Cuts what is fed to it at line feeds; a carriage return before one belongs to the ending.
 
+    A byte order mark before the first line is no part of it.
+
     Args:
         longest: Bytes of a line; a longer one is dropped while it arrives, so that memory stays
             bounded whatever comes in.
     """
 
-    __slots__ = ("_longest", "_parts", "_size", "_tail")
+    __slots__ = ("_has_begun", "_longest", "_parts", "_size", "_tail")
 
     def __init__(self, longest: int) -> None:
         self._longest = longest
+        self._has_begun = False
         self._parts: list[bytes] = []
         self._size = 0
         self._tail = b""
@@ -48,6 +52,10 @@ class Lines:
             lines.append(self._take())
         if rest:
             self._add(rest)
+        if lines and not self._has_begun:
+            self._has_begun = True
+            if isinstance(first := lines[0], bytes):
+                lines[0] = first.removeprefix(_BYTE_ORDER_MARK)
         return lines
 
     def _add(self, piece: bytes) -> None:

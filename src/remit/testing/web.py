@@ -90,8 +90,10 @@ class WebFixture:
         threading.Event().wait()
 
     def forget_sessions(self) -> None:
-        """Know none of the sessions any more, as after a restart."""
+        """Know none of the sessions any more, as after a restart; streams stay open."""
         self.sessions.clear()
+        if self.transport == "sse":
+            self._streams.clear()
 
     def announce(self, frame: bytes) -> None:
         """Send a notification to everybody who listens."""
@@ -190,7 +192,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         stream = self.web.stream(parse_qs(urlsplit(self.path).query).get("id", [""])[0])
         if stream is None:
-            self._respond(404)
+            self._respond(self.web.unknown_session, _REFUSED % b"No transport found for sessionId")
             return
         self._respond(_ANSWER_LATER)
         frame = self.web.behaviour.answer(message, self._fields())

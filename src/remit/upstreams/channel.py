@@ -61,6 +61,11 @@ class Channel:
         self._last_id = 0
         self._closed: str | None = None
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether no answer is awaited."""
+        return not self._pending
+
     def start(self, method: str, params: bytes) -> tuple[int, asyncio.Future[bytes]]:
         """Send a request and return its id with the future of its raw result.
 

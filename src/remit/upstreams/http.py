@@ -32,6 +32,9 @@ _ELSEWHERE = (301, 302, *_KEEPING_METHOD)
 
 _REDIRECTS = range(300, 400)
 _NO_FIELDS: Mapping[str, str] = MappingProxyType({})
+_LOOKED_AT = 1000
+"""Bytes of an answer in which a reason is looked for."""
+
 _TRANSIENT = (
     HTTPStatus.REQUEST_TIMEOUT,
     HTTPStatus.TOO_EARLY,
@@ -203,6 +206,11 @@ def status_error(
         transient=status in _TRANSIENT,
         retry_after=retry_after(headers.get("retry-after", ""), datetime.now(UTC)),
     )
+
+
+def speaks_of_session(body: bytes) -> bool:
+    """Whether the body of a refusal says that the session is not known."""
+    return b"session" in body[:_LOOKED_AT].lower()
 
 
 def _origin(url: str) -> tuple[str, str, int]:

@@ -1,8 +1,13 @@
-"""The old HTTP transport of 2024-11-05: requests by POST, all answers over one event stream."""
+"""The old HTTP transport of 2024-11-05: requests by POST, all answers over one event stream.
+
+stream ──endpoint──▶ initialize ──▶ open ──(it ends; or a POST meets 404, or 400 about the session,
+and nothing more is awaited)──▶ closed, and opened anew by whoever owns the connection
+"""
 
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, closing
+from http import HTTPStatus
 from urllib.parse import urljoin
 
 import anyio
@@ -14,7 +19,7 @@ from remit.upstreams.background import open_background
 from remit.upstreams.channel import Channel, ChannelSession
 from remit.upstreams.events import EventStream, is_event_stream
 from remit.upstreams.handshake import initialize
-from remit.upstreams.http import HttpExchange, is_same_origin, status_error
+from remit.upstreams.http import HttpExchange, is_same_origin, speaks_of_session, status_error
 from remit.upstreams.http_aiohttp import open_aiohttp
 from remit.upstreams.session import Session, Setup
 from remit.upstreams.trace_context import context_in_request
@@ -115,12 +120,13 @@ class _Stream:
     ) -> None:
         if before is not None:
             await before.wait()
+        is_forgotten = False
         try:
             with anyio.fail_after(_POSTING):
                 headers = {**_POST, **context_in_request(frame)}
                 request = self._exchange.prepare("POST", headers, url=self._endpoint)
                 with closing(await request.send(frame)) as answer:
-                    await answer.read()
+                    is_forgotten = _is_session_unknown(answer.status, await answer.read())
                     problem = status_error(answer.status, answer.headers)
         except UpstreamError as error:
             problem = error
@@ -128,7 +134,19 @@ class _Stream:
             problem = UpstreamUnavailable(
                 "does not accept what it is sent", sent=True, transient=True
             )
+        if is_forgotten:
+            problem = UpstreamUnavailable("has forgotten the session of its stream", transient=True)
         if problem is not None:
             self.channel.reject(number, problem)
+        # What was accepted before may still be answered on the stream.
+        if problem is not None and is_forgotten and self.channel.is_idle:
+            self._end(problem)
         if after is not None:
             after.set()
+
+
+def _is_session_unknown(status: int, body: bytes) -> bool:
+    """Whether a refusal says that the stream's session is not known, so that nothing was run."""
+    if status == HTTPStatus.BAD_REQUEST:
+        return speaks_of_session(body)
+    return status == HTTPStatus.NOT_FOUND

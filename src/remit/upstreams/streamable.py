@@ -31,7 +31,7 @@ from remit.upstreams.channel import call_params, cursor_part, error_code
 from remit.upstreams.dialogue import Dialogue
 from remit.upstreams.era import Era, announces_changes, initialize_parts, is_modern_answer
 from remit.upstreams.handshake import DISCOVER, LISTEN_PARTS, is_modern_verdict
-from remit.upstreams.http import HttpRequest, status_error
+from remit.upstreams.http import HttpRequest, speaks_of_session, status_error
 from remit.upstreams.peer import HttpPeer, Reply
 from remit.upstreams.relay import open_relay
 from remit.upstreams.session import Session, Setup, ToolCall
@@ -51,9 +51,6 @@ _PROBE = 3.0
 _REFUSED: Final = HTTPStatus.BAD_REQUEST.value
 _LEAVING = 1.0
 _MODERN_ONLY = (HEADER_MISMATCH, MISSING_REQUIRED_CLIENT_CAPABILITY)
-_LOOKED_AT = 1000
-"""Bytes of an answer in which a reason is looked for."""
-
 _NOT_THIS_TRANSPORT = (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED)
 
 
@@ -342,11 +339,7 @@ class LegacyHttp:
             return False
         if reply.status == HTTPStatus.NOT_FOUND:
             return not _is_method_unknown(reply)
-        return reply.status == HTTPStatus.BAD_REQUEST and _speaks_of_session(reply)
-
-
-def _speaks_of_session(reply: Reply) -> bool:
-    return b"session" in reply.body[:_LOOKED_AT].lower()
+        return reply.status == HTTPStatus.BAD_REQUEST and speaks_of_session(reply.body)
 
 
 def _is_verdict(reply: Reply) -> bool:
@@ -354,7 +347,7 @@ def _is_verdict(reply: Reply) -> bool:
     message = reply.message
     if message is None or message.answers is None:
         return False
-    return bool(bytes(message.result)) or not _speaks_of_session(reply)
+    return bool(bytes(message.result)) or not speaks_of_session(reply.body)
 
 
 def _is_method_unknown(reply: Reply) -> bool:

@@ -15,10 +15,10 @@ import msgspec
 JSON_RPC = "2.0"
 
 _SPACE = re.compile(r"[ \t\n\r]*")
-_ID_FIRST = re.compile(
-    rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*"?(\d{1,18})"?\s*[,}]'
-)
-_ID_LAST = re.compile(rb'"id"\s*:\s*"?(\d{1,18})"?\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$')
+_ID = rb'"id"\s*:\s*("[ !#-\[\]-~]{0,200}"|-?\d{1,40})\s*'
+_ID_FIRST = re.compile(rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?' + _ID + rb"[,}]")
+_ID_LAST = re.compile(_ID + rb'(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$')
+_MOST_DIGITS = 18
 _NOTHING = msgspec.Raw()
 
 
@@ -171,12 +171,18 @@ def reply_frame(message: Envelope) -> bytes:
 
 
 def salvaged_id(head: bytes, tail: bytes) -> int | None:
-    """Return the id of a message that cannot be read whole, from its two ends, or None.
+    """Return the id of ours that an answer has which cannot be read whole, or None."""
+    digits = salvaged_raw_id(head, tail).strip(b'"')
+    return int(digits) if digits.isdigit() and len(digits) <= _MOST_DIGITS else None
 
-    Only an id that stands first or last at the top level counts, where every known server puts it.
+
+def salvaged_raw_id(head: bytes, tail: bytes) -> bytes:
+    """Return the id of a message that cannot be read whole, from its two ends; empty for none.
+
+    Only an id that stands first or last at the top level counts, where all known programs put it.
     """
     found = _ID_FIRST.match(head) or _ID_LAST.search(tail)
-    return int(found[1]) if found else None
+    return found[1] if found else b""
 
 
 def _require_utf8(data: bytes) -> None:

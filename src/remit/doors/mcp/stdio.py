@@ -15,10 +15,11 @@ from remit.doors.mcp.conversation import NOTHING, Telling, Turns, Wishes
 from remit.doors.mcp.envelope import NULL, Fault, Message, decoded, read_message
 from remit.doors.mcp.inbound import modern_caller
 from remit.doors.mcp.inflight import InFlight
-from remit.doors.mcp.lines import lines_of
+from remit.doors.mcp.lines import LARGEST_LINE, lines_of
 from remit.doors.mcp.protocol import McpDoor
 from remit.doors.mcp.questions import Questions
 from remit.model.conversation import Abilities
+from remit.model.lines import TooLong
 from remit.model.principals import Principal
 from remit.model.protocol import (
     DEFAULT_NEGOTIATED_VERSION,
@@ -26,6 +27,7 @@ from remit.model.protocol import (
     INTERNAL_ERROR,
     INVALID_REQUEST,
 )
+from remit.upstreams.wire import salvaged_raw_id
 
 GRACE: Final = 5.0
 """Seconds that calls have to end after the client closed its side."""
@@ -96,10 +98,10 @@ class _Conversation:
         self._version = DEFAULT_NEGOTIATED_VERSION
         self._is_announcing = False
 
-    async def follow(self, lines: AsyncGenerator[bytes | None]) -> None:
+    async def follow(self, lines: AsyncGenerator[bytes | TooLong]) -> None:
         """Take in every message; answers come as they are ready."""
         async for line in lines:
-            message = _too_long() if line is None else read_message(line)
+            message = _too_long(line) if isinstance(line, TooLong) else read_message(line)
             if isinstance(message, Fault):
                 await self._outbox.send(error_answer(message.id, message).body)
             elif message.id and not message.is_response:
@@ -208,5 +210,11 @@ class _Line:
         await self._turns.finish()
 
 
-def _too_long() -> Fault:
-    return Fault(code=INVALID_REQUEST, message="Invalid request: the message is too long", id=NULL)
+def _too_long(line: TooLong) -> Fault:
+    # A request that is answered without its id is waited for until its caller's time is over.
+    is_request = b'"method"' in line.head + line.tail
+    return Fault(
+        code=INVALID_REQUEST,
+        message=f"Invalid request: the message is longer than {LARGEST_LINE} bytes",
+        id=(is_request and salvaged_raw_id(line.head, line.tail)) or NULL,
+    )
