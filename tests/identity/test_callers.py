@@ -17,6 +17,7 @@ from remit.identity.sessions import People, SignIns
 from remit.model.agents import Agent, may_act_for
 from remit.model.keys import Key
 from remit.model.principals import AgentType, Principal, PrincipalKind, UserRole
+from remit.model.sessions import ByIssuer
 from remit.storage.console_sessions import ConsoleSessions
 from remit.storage.database import default_url, open_database
 from remit.testing.fakes import InMemoryKeys, InMemoryUsers
@@ -274,3 +275,13 @@ async def test_a_token_that_holds_begins_no_session(setting: Setting) -> None:
         with pytest.raises(Unauthenticated, match="no key that holds"):
             await sign_ins.whose_key(setting.token())
         assert (await sign_ins.whose_key(TEXT.reveal()))[0].name == "ci"
+
+
+async def test_nobody_is_vouched_for_where_no_provider_is_declared(setting: Setting) -> None:
+    people = People(lambda: None, users=setting.users, tenants=OneTenant())
+    came = ByIssuer(
+        issuer=setting.issuer.name, client_id="remit", subject="ann", shown="Ann", roles=("boss",)
+    )
+
+    with pytest.raises(CredentialRefused, match="its provider is not declared"):
+        await people.principal("default", came)

@@ -153,7 +153,14 @@ async def test_a_row_that_was_removed_is_told_by_what_comes_after(
 ) -> None:
     await _tamper(ten_rows, f"DELETE FROM audit_events WHERE seq = {gone}")  # noqa: S608 - ours
 
-    assert await _first_break(ten_rows) == ("removed", gone, gone + 1)
+    broken = (await verify_chain(ten_rows, "default", NoKeys())).broken
+
+    assert broken is not None
+    assert (broken.kind, broken.link, broken.seq) == ("removed", gone, gone + 1)
+    assert broken.message == (
+        f"1 removed before row {gone + 1} (event {sample_event(gone + 1).id}):"
+        f" number {gone} of the record is missing"
+    )
 
 
 async def test_rows_cut_off_at_the_end_are_missed(ten_rows: Database) -> None:
@@ -162,7 +169,7 @@ async def test_rows_cut_off_at_the_end_are_missed(ten_rows: Database) -> None:
     report = await verify_chain(ten_rows, "default", NoKeys())
 
     assert report.broken is not None
-    assert (report.broken.kind, report.broken.link) == ("removed", 9)
+    assert (report.broken.kind, report.broken.link, report.broken.seq) == ("removed", 9, 0)
     assert report.broken.message == "2 removed at the end, after row 8"
 
 
@@ -185,6 +192,12 @@ async def test_rows_that_changed_places_are_named(ten_rows: Database) -> None:
     assert report.broken is not None
     assert (report.broken.kind, report.broken.seq, report.broken.link) == ("reordered", 3, 6)
     assert report.broken.id == sample_event(6).id
+
+
+async def test_a_row_with_the_number_of_another_is_named(ten_rows: Database) -> None:
+    await _tamper(ten_rows, "UPDATE audit_events SET link = 3 WHERE seq = 5")
+
+    assert await _first_break(ten_rows) == ("reordered", 3, 5)
 
 
 async def test_a_row_that_is_removed_and_renumbered_still_shows(ten_rows: Database) -> None:
@@ -235,7 +248,7 @@ async def test_a_row_that_cannot_be_read_is_named(tmp_path: Path, damage: str) -
 async def test_a_row_added_at_the_end_with_a_fitting_hash_is_named(ten_rows: Database) -> None:
     await _tamper(ten_rows, "UPDATE audit_chain SET length = 9")
 
-    assert (await _first_break(ten_rows))[0] == "added"
+    assert await _first_break(ten_rows) == ("added", 10, 10)
 
 
 async def test_several_writers_continue_one_chain(database: Database) -> None:
