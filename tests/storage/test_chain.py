@@ -1,5 +1,6 @@
 """Rows of a tenant are chained by hash: one that is removed, changed or moved is named."""
 
+import hashlib
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -13,7 +14,7 @@ from sqlalchemy import Column, MetaData, Table, create_engine, insert, select, t
 from remit.model.events import AuditEvent, EventKind
 from remit.storage import schema
 from remit.storage.audit import open_audit
-from remit.storage.chain import FIELDS, ChainReport, row_hash
+from remit.storage.chain import FIELDS, ChainReport, canonical_time, hashed_text, row_hash
 from remit.storage.cuts import NoKeys
 from remit.storage.database import Database, default_url, open_database
 from remit.storage.insertion import insert_events
@@ -342,3 +343,17 @@ def test_a_hash_depends_on_the_row_before_and_on_its_number() -> None:
     )
     assert row_hash("", 1, ["a"]) != row_hash("", 2, ["a"])
     assert row_hash("", 1, ["a"]) != row_hash("x", 1, ["a"])
+
+
+def test_what_is_hashed_is_spelled_as_it_always_was() -> None:
+    noon = datetime(2026, 11, 27, 12, 0, tzinfo=UTC)
+
+    assert " ".join(FIELDS) == (
+        "id kind call_id time tenant principal role member server tool decision layer rule"
+        " revision outcome code ms arguments arguments_size result result_size error agent"
+    )
+    assert canonical_time(noon) == "2026-11-27T12:00:00.000000+00:00"
+    assert canonical_time(MOMENT) == "2026-11-27T12:00:00.000001+00:00"
+    assert hashed_text(7, ["ü", None, 1.5, None]) == '[7,["ü",null,1.5]]'.encode()
+    assert hashed_text(7, ["ü", None, 1.5, "w1"]) == '[7,["ü",null,1.5,"w1"]]'.encode()
+    assert row_hash("00", 7, ["a", "w1"]) == hashlib.sha256(b'00[7,["a","w1"]]').hexdigest()
