@@ -7,7 +7,7 @@ import pytest
 from remit.doors.asgi import Event, Exchange
 from remit.doors.forwarded import Hop, TrustedProxies
 
-PROXIES = ["10.0.0.0/8", "fd00::1"]
+PROXIES = ["10.1.2.3/8", "fd00::1"]
 FOR, HOST, PROTO = "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"
 
 
@@ -85,7 +85,9 @@ def exchange(peer: str | None, lines: Sequence[tuple[str, str]]) -> Exchange:
             Hop(client="192.0.2.1", host="x.test"),
         ),
         ("10.0.0.1", [(FOR, "10.9.9.9," * 5000)], Hop(client="10.0.0.1")),
-        ("10.0.0.1", [(FOR, "192.0.2.1," + "10.9.9.9," * 40 + "10.9.9.9")], Hop(client="10.9.9.9")),
+        # Sixteen are believed, and none before them.
+        ("10.0.0.1", [(FOR, "192.0.2.1" + ",10.9.9.9" * 15)], Hop(client="192.0.2.1")),
+        ("10.0.0.1", [(FOR, "192.0.2.1" + ",10.9.9.9" * 16)], Hop(client="10.9.9.9")),
     ],
 )
 def test_a_trusted_proxys_word_counts_and_no_other(
