@@ -59,11 +59,12 @@ def exchange(peer: str | None, lines: Sequence[tuple[str, str]]) -> Exchange:
         ("10.0.0.1", [(FOR, "unknown")], Hop(client="10.0.0.1")),
         ("10.0.0.1", [(FOR, "192.0.2.1, unknown")], Hop(client="10.0.0.1")),
         ("10.0.0.1", [(HOST, "a b"), (PROTO, "javascript")], Hop(client="10.0.0.1")),
+        ("10.0.0.1", [(PROTO, "http")], Hop(client="10.0.0.1", scheme="http")),
         ("10.0.0.1", [(HOST, "x.test/path")], Hop(client="10.0.0.1")),
         ("10.0.0.1", [(HOST, "[::1]:80")], Hop(client="10.0.0.1", host="[::1]:80")),
         (
             "10.0.0.1",
-            [("Forwarded", 'For="[2001:db8::7]:4711";Proto=https; host=x.test')],
+            [("Forwarded", 'For="[2001:db8::7]:4711";Proto=HTTPS; host=x.test')],
             Hop(client="2001:db8::7", host="x.test", scheme="https"),
         ),
         (
