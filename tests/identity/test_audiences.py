@@ -103,9 +103,11 @@ async def test_a_tokens_principal_knows_which_endpoints_it_opens(setting: Settin
 
     everywhere = await authenticate(setting.token({"aud": AUDIENCE}))
     confined = await authenticate(setting.token({"aud": [f"{AUDIENCE}/git"]}))
+    below = await authenticate(setting.token({"aud": f"https://remit.example.test{TENANT}/git"}))
 
     assert everywhere.endpoints == ()
     assert confined.endpoints == ("/mcp/git",)
+    assert below.endpoints == (f"{TENANT}/git",)
 
 
 @pytest.mark.parametrize(
