@@ -116,7 +116,7 @@ async def test_a_tokens_principal_knows_which_endpoints_it_opens(setting: Settin
         {"scope": "openid remit"},
         {"scope": ["openid", "remit"]},
         {"scp": "remit openid"},
-        {"scp": ["remit", "openid", 5]},
+        {"scp": ["remit", "openid", 5, ["x"]]},
         {"scope": "openid", "scp": "remit"},
     ],
 )
