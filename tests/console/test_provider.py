@@ -78,7 +78,7 @@ async def test_somebody_whom_the_provider_vouches_for_is_signed_in(
     assert (me["admin"], me["auditor"], me["user_roles"]) == (True, False, [])
     recorded = [event for event in world.audit.events if event.tool == "console.sign_in"]
     assert {event.principal for event in recorded} == {"user:00u1"}
-    assert json.loads(recorded[0].arguments or "")["by"] == idp.name
+    assert json.loads(recorded[0].arguments or "")["by"] == me["issuer"] == idp.name
 
 
 async def test_the_browser_is_sent_with_pkce_state_and_nonce(

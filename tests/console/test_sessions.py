@@ -8,10 +8,11 @@ import pytest
 from sqlalchemy import text
 from tests.console.worlds import NOON, Browser, World
 
+from remit.doors.console.sessions import SignedIn
 from remit.identity.api_keys import hash_secret, make_key_text
 from remit.model.agents import Agent
 from remit.model.declaration import HttpSettings
-from remit.model.principals import AgentType, UserRole
+from remit.model.principals import AgentType, Principal, PrincipalKind, UserRole
 
 
 async def test_a_key_signs_in_and_its_session_is_worth_what_the_key_is(
@@ -97,6 +98,28 @@ async def test_two_workers_share_a_session_and_its_end(world: World, browser: Br
 
     assert done.headers["location"] == "/console/sign-in"
     assert await browser.me() is None
+
+
+@pytest.mark.parametrize("had", [False, True], ids=["never signed in", "ended meanwhile"])
+async def test_whoever_is_not_signed_in_signs_out_all_the_same(
+    world: World, browser: Browser, *, had: bool
+) -> None:
+    if had:
+        await browser.sign_in((await world.make_key()).reveal())
+        world.pass_time(minutes=61)
+
+    done = await browser.sign_out("")
+
+    assert (done.status_code, done.headers["location"]) == (303, "/console/sign-in")
+    assert "remit_session=; " in done.headers["set-cookie"]
+
+
+def test_what_a_page_knows_of_its_reader_shows_no_secret() -> None:
+    ann = Principal(kind=PrincipalKind.USER, name="ann")
+    shown = repr(SignedIn(principal=ann, shown="Ann", expires=NOON, csrf="fff", _secret="sss"))
+
+    assert "fff" not in shown
+    assert "sss" not in shown
 
 
 async def test_a_revoked_key_ends_its_sessions_at_once_and_for_good(
@@ -216,6 +239,7 @@ async def test_that_a_session_is_used_is_written_once_a_minute(
 ) -> None:
     key = await world.make_key()
     await browser.sign_in(key.reveal())
+    began = await _last_seen(world)
 
     world.pass_time(seconds=59)
     await browser.me()
@@ -223,6 +247,7 @@ async def test_that_a_session_is_used_is_written_once_a_minute(
     world.pass_time(seconds=1)
     await browser.me()
 
+    assert early == began
     assert await _last_seen(world) != early
 
 

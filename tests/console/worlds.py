@@ -144,6 +144,7 @@ class Worker:
         return JSONResponse(
             {
                 "subject": found.principal.subject,
+                "issuer": found.principal.issuer,
                 "tenant": found.principal.tenant,
                 "admin": found.principal.admin,
                 "auditor": found.principal.auditor,

@@ -12,7 +12,9 @@ from remit.model.principals import Principal
     [
         {"Authorization": "Bearer reader-key"},
         {"Authorization": "bearer reader-key"},
+        {"Authorization": "Bearer   reader-key"},
         {"Authorization": "api-key:reader-key"},
+        {"Authorization": "api-key: reader-key"},
         {"X-API-Key": "reader-key"},
         {"Authorization": "Bearer reader-key", "X-API-Key": "reader-key"},
     ],

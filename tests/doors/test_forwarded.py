@@ -7,7 +7,7 @@ import pytest
 from remit.doors.asgi import Event, Exchange
 from remit.doors.forwarded import Hop, TrustedProxies
 
-PROXIES = ["10.0.0.0/8", "fd00::1"]
+PROXIES = ["10.1.2.3/8", "fd00::1"]
 FOR, HOST, PROTO = "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"
 
 
@@ -59,11 +59,12 @@ def exchange(peer: str | None, lines: Sequence[tuple[str, str]]) -> Exchange:
         ("10.0.0.1", [(FOR, "unknown")], Hop(client="10.0.0.1")),
         ("10.0.0.1", [(FOR, "192.0.2.1, unknown")], Hop(client="10.0.0.1")),
         ("10.0.0.1", [(HOST, "a b"), (PROTO, "javascript")], Hop(client="10.0.0.1")),
+        ("10.0.0.1", [(PROTO, "http")], Hop(client="10.0.0.1", scheme="http")),
         ("10.0.0.1", [(HOST, "x.test/path")], Hop(client="10.0.0.1")),
         ("10.0.0.1", [(HOST, "[::1]:80")], Hop(client="10.0.0.1", host="[::1]:80")),
         (
             "10.0.0.1",
-            [("Forwarded", 'For="[2001:db8::7]:4711";Proto=https; host=x.test')],
+            [("Forwarded", 'For="[2001:db8::7]:4711";Proto=HTTPS; host=x.test')],
             Hop(client="2001:db8::7", host="x.test", scheme="https"),
         ),
         (
@@ -85,7 +86,9 @@ def exchange(peer: str | None, lines: Sequence[tuple[str, str]]) -> Exchange:
             Hop(client="192.0.2.1", host="x.test"),
         ),
         ("10.0.0.1", [(FOR, "10.9.9.9," * 5000)], Hop(client="10.0.0.1")),
-        ("10.0.0.1", [(FOR, "192.0.2.1," + "10.9.9.9," * 40 + "10.9.9.9")], Hop(client="10.9.9.9")),
+        # Sixteen are believed, and none before them.
+        ("10.0.0.1", [(FOR, "192.0.2.1" + ",10.9.9.9" * 15)], Hop(client="192.0.2.1")),
+        ("10.0.0.1", [(FOR, "192.0.2.1" + ",10.9.9.9" * 16)], Hop(client="10.9.9.9")),
     ],
 )
 def test_a_trusted_proxys_word_counts_and_no_other(

@@ -9,6 +9,8 @@ from anyio.abc import ByteStream
 from tests.doors.raw import PING, answer, closed, in_pieces, post
 from tests.doors.worlds import World, serving
 
+from remit.doors.framing import FramingProtocol
+
 H2C = (
     b"Connection: Upgrade, HTTP2-Settings",
     b"Upgrade: h2c",
@@ -159,3 +161,25 @@ async def test_curl_that_offers_http_2_is_answered(files_world: World) -> None:
         )  # fmt: skip
 
     assert ran.stdout == b'{"jsonrpc":"2.0","id":1,"result":{}}'
+
+
+async def test_a_connection_whose_next_request_has_begun_is_not_closed_for_its_rest(
+    line: ByteStream, parsed: list[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served, feed = list[FramingProtocol](), FramingProtocol.data_received
+
+    def note(self: FramingProtocol, data: bytes) -> None:
+        feed(self, data)
+        served.append(self)
+
+    monkeypatch.setattr(FramingProtocol, "data_received", note)
+    await line.send(post(1))
+    await answer(line, 1)
+    begun, body = cut(post(2, b"X-Other: a"))
+    await in_pieces(line, parsed, begun)
+
+    served[-1].timeout_keep_alive = 0
+    served[-1].timeout_keep_alive_handler()  # as the timer of the first answer does
+    await line.send(body)
+
+    assert (await answer(line, 2)).startswith(b"HTTP/1.1 200 OK\r\n")

@@ -13,7 +13,8 @@ from remit.testing.issuer import AUDIENCE
 
 MCP = "https://remit.example.test/mcp"
 BELOW_A_PATH = "https://example.test/tools/mcp/git"
-DECLARED = (MCP, "api://remit", BELOW_A_PATH)
+NO_ENDPOINT = "https://other.example.test"
+DECLARED = (MCP, "api://remit", BELOW_A_PATH, NO_ENDPOINT)
 TENANT = "/mcp/2f6c1f3e-0000-4000-8000-000000000000"
 
 
@@ -22,6 +23,7 @@ TENANT = "/mcp/2f6c1f3e-0000-4000-8000-000000000000"
     [
         (MCP, ()),
         ("api://remit", ()),
+        (NO_ENDPOINT, ()),
         (["https://elsewhere.example.test", MCP], ()),
         (f"{MCP}/git", ("/mcp/git",)),
         ([f"{MCP}/git", f"{MCP}/wiki"], ("/mcp/git", "/mcp/wiki")),
@@ -61,6 +63,8 @@ def test_an_audience_opens_the_gateway_or_one_endpoint(
         "https://example.test/tools/mcp",
         "https://example.test/tools/mcp/wiki",
         "api://remit/git",
+        f"{NO_ENDPOINT}/mcp",
+        f"{NO_ENDPOINT}/mcp/git",
     ],
 )
 def test_what_is_not_declared_and_no_endpoint_below_it_is_somebody_elses(claim: object) -> None:
@@ -99,9 +103,11 @@ async def test_a_tokens_principal_knows_which_endpoints_it_opens(setting: Settin
 
     everywhere = await authenticate(setting.token({"aud": AUDIENCE}))
     confined = await authenticate(setting.token({"aud": [f"{AUDIENCE}/git"]}))
+    below = await authenticate(setting.token({"aud": f"https://remit.example.test{TENANT}/git"}))
 
     assert everywhere.endpoints == ()
     assert confined.endpoints == ("/mcp/git",)
+    assert below.endpoints == (f"{TENANT}/git",)
 
 
 @pytest.mark.parametrize(
@@ -110,7 +116,7 @@ async def test_a_tokens_principal_knows_which_endpoints_it_opens(setting: Settin
         {"scope": "openid remit"},
         {"scope": ["openid", "remit"]},
         {"scp": "remit openid"},
-        {"scp": ["remit", "openid", 5]},
+        {"scp": ["remit", "openid", 5, ["x"]]},
         {"scope": "openid", "scp": "remit"},
     ],
 )

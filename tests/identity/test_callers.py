@@ -13,9 +13,13 @@ from remit.errors import StorageUnavailable, Unauthenticated
 from remit.identity.api_keys import KeyText, hash_secret
 from remit.identity.authenticate import Authenticator, principal_of
 from remit.identity.credentials import CredentialRefused
+from remit.identity.sessions import People, SignIns
 from remit.model.agents import Agent, may_act_for
 from remit.model.keys import Key
 from remit.model.principals import AgentType, Principal, PrincipalKind, UserRole
+from remit.model.sessions import ByIssuer
+from remit.storage.console_sessions import ConsoleSessions
+from remit.storage.database import default_url, open_database
 from remit.testing.fakes import InMemoryKeys, InMemoryUsers
 
 TEXT = KeyText("abcd2345", "a-secret-that-nobody-guesses")
@@ -40,6 +44,13 @@ class FailingUsers(InMemoryUsers):
 
     async def is_disabled(self, tenant: str, name: str) -> bool:
         raise StorageUnavailable(f"the database is away for {tenant}/{name}")
+
+
+class OneTenant:
+    """No tenants but the first."""
+
+    def name_of(self, text: str) -> str | None:
+        return text if text == "default" else None
 
 
 async def is_refused(authenticate: Authenticator, credential: str) -> bool:
@@ -253,3 +264,24 @@ async def test_ten_thousand_random_credentials_leave_no_trace_in_memory(setting:
     assert sum(change.size_diff for change in kept) < 500_000
     # The first, one for keys that might be newer, and one more each 30 s that this machine took.
     assert setting.issuer.fetches <= 2 + (time.monotonic() - began) // 30
+
+
+async def test_a_token_that_holds_begins_no_session(setting: Setting) -> None:
+    await setting.keys.add(key())
+    people = People(lambda: None, users=setting.users, tenants=OneTenant())
+    async with open_database(default_url(setting.folder)) as database:
+        sign_ins = SignIns(ConsoleSessions(database), setting.authenticator(), people)
+
+        with pytest.raises(Unauthenticated, match="no key that holds"):
+            await sign_ins.whose_key(setting.token())
+        assert (await sign_ins.whose_key(TEXT.reveal()))[0].name == "ci"
+
+
+async def test_nobody_is_vouched_for_where_no_provider_is_declared(setting: Setting) -> None:
+    people = People(lambda: None, users=setting.users, tenants=OneTenant())
+    came = ByIssuer(
+        issuer=setting.issuer.name, client_id="remit", subject="ann", shown="Ann", roles=("boss",)
+    )
+
+    with pytest.raises(CredentialRefused, match="its provider is not declared"):
+        await people.principal("default", came)

@@ -17,6 +17,7 @@ from remit.identity.development import (
     development_issuer,
 )
 from remit.identity.development_tokens import make_signing_key, sign_token
+from remit.identity.jwks_fetch import UrlKeys
 from remit.model.grants import JwtIssuer
 
 
@@ -124,3 +125,15 @@ async def test_keys_are_renewed_unasked_while_the_gateway_runs(
                 except Unauthenticated:
                     break
             tasks.cancel_scope.cancel()
+
+
+async def test_keys_are_not_renewed_unasked_before_it_is_time(setting: Setting) -> None:
+    tokens = setting.verifier()
+    await tokens(setting.token())
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(tokens.keep_fresh)
+        await UrlKeys(setting.issuer.url, allow_private=True)()
+        tasks.cancel_scope.cancel()
+
+    assert setting.issuer.fetches == 2  # the token's, and ours

@@ -129,7 +129,8 @@ REFUSED: dict[str, Make] = {
     "mcpServerAllowIds holds a number": lambda s: s.token({"mcpServerAllowIds": ["a", 1]}),
     "claims are a list": lambda s: odd_claims(s, "[]"),
     "claims are nested endlessly": lambda s: odd_claims(s, "[" * 5000),
-    "claims hold NaN": lambda s: odd_claims(s, '{"exp":NaN}'),
+    "claims hold NaN": lambda s: s.token({"more": float("nan")}),
+    "claims hold Infinity": lambda s: s.token({"more": -float("inf")}),
     "claims are no JSON": lambda s: odd_claims(s, "exp"),
     "signature of another token": lambda s: (
         s.token().rpartition(".")[0] + "." + s.token({"sub": "bob"}).rpartition(".")[2]
@@ -169,6 +170,10 @@ async def test_a_token_that_holds_passes(make: Make, setting: Setting) -> None:
     principal = await setting.authenticator()(make(setting))
 
     assert (principal.subject, principal.issuer) == ("user:ann", setting.issuer.name)
+
+
+async def test_a_subject_may_have_as_many_characters_as_a_name(setting: Setting) -> None:
+    assert (await setting.verifier()(setting.token({"sub": "a" * 256}))).principal.name == "a" * 256
 
 
 @pytest.mark.parametrize(
@@ -407,6 +412,38 @@ async def test_a_token_whose_subject_is_agent_is_a_user(setting: Setting) -> Non
     assert principal.agent_type is None
     assert not principal.service
     assert principal.servers is None  # S4.3: no verified policy
+
+
+MISSPELLED: dict[str, tuple[Make, str]] = {
+    "a character too long": (lambda s: of_length(s, LONGEST_TOKEN + 1), "too long"),
+    "not ASCII": (lambda s: s.token() + "é", "not ASCII"),
+    "two parts": (lambda s: s.token().rpartition(".")[0], "three parts"),
+    "four parts": (lambda s: s.token() + ".a", "three parts"),
+    "no signature": (lambda s: unsigned(s, "RS256"), "three parts"),
+    "no base64": (lambda s: "e30!" + s.token(), "not base64url of a JSON object"),
+    "alg is no text": (lambda s: s.token(header={"alg": ["RS256"]}), "no algorithm"),
+    "kid is a number": (lambda s: s.token(header={"kid": 1}), "but a text"),
+    "crit alone": (lambda s: s.token(header={"crit": ["exp"]}), "an extension"),
+    "b64 alone": (lambda s: s.token(header={"b64": True}), "an extension"),
+}
+
+
+def of_length(setting: Setting, characters: int) -> str:
+    return setting.token().ljust(characters, "A")
+
+
+@pytest.mark.parametrize(("make", "reason"), MISSPELLED.values(), ids=MISSPELLED.keys())
+def test_a_misspelled_token_is_refused_before_a_key_is_asked_for(
+    make: Make, reason: str, setting: Setting
+) -> None:
+    with pytest.raises(CredentialRefused, match=reason):
+        read_token(make(setting))
+
+
+def test_what_was_read_of_a_token_is_not_shown(setting: Setting) -> None:
+    token = read_token(of_length(setting, LONGEST_TOKEN))
+
+    assert repr(token) == "Token(algorithm='RS256')"
 
 
 def test_a_signature_counts_only_by_an_algorithm_that_is_allowed(setting: Setting) -> None:

@@ -1,5 +1,6 @@
 """Rows of a tenant are chained by hash: one that is removed, changed or moved is named."""
 
+import hashlib
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -13,7 +14,7 @@ from sqlalchemy import Column, MetaData, Table, create_engine, insert, select, t
 from remit.model.events import AuditEvent, EventKind
 from remit.storage import schema
 from remit.storage.audit import open_audit
-from remit.storage.chain import FIELDS, ChainReport, row_hash
+from remit.storage.chain import FIELDS, ChainReport, canonical_time, hashed_text, row_hash
 from remit.storage.cuts import NoKeys
 from remit.storage.database import Database, default_url, open_database
 from remit.storage.insertion import insert_events
@@ -153,7 +154,14 @@ async def test_a_row_that_was_removed_is_told_by_what_comes_after(
 ) -> None:
     await _tamper(ten_rows, f"DELETE FROM audit_events WHERE seq = {gone}")  # noqa: S608 - ours
 
-    assert await _first_break(ten_rows) == ("removed", gone, gone + 1)
+    broken = (await verify_chain(ten_rows, "default", NoKeys())).broken
+
+    assert broken is not None
+    assert (broken.kind, broken.link, broken.seq) == ("removed", gone, gone + 1)
+    assert broken.message == (
+        f"1 removed before row {gone + 1} (event {sample_event(gone + 1).id}):"
+        f" number {gone} of the record is missing"
+    )
 
 
 async def test_rows_cut_off_at_the_end_are_missed(ten_rows: Database) -> None:
@@ -162,7 +170,7 @@ async def test_rows_cut_off_at_the_end_are_missed(ten_rows: Database) -> None:
     report = await verify_chain(ten_rows, "default", NoKeys())
 
     assert report.broken is not None
-    assert (report.broken.kind, report.broken.link) == ("removed", 9)
+    assert (report.broken.kind, report.broken.link, report.broken.seq) == ("removed", 9, 0)
     assert report.broken.message == "2 removed at the end, after row 8"
 
 
@@ -185,6 +193,12 @@ async def test_rows_that_changed_places_are_named(ten_rows: Database) -> None:
     assert report.broken is not None
     assert (report.broken.kind, report.broken.seq, report.broken.link) == ("reordered", 3, 6)
     assert report.broken.id == sample_event(6).id
+
+
+async def test_a_row_with_the_number_of_another_is_named(ten_rows: Database) -> None:
+    await _tamper(ten_rows, "UPDATE audit_events SET link = 3 WHERE seq = 5")
+
+    assert await _first_break(ten_rows) == ("reordered", 3, 5)
 
 
 async def test_a_row_that_is_removed_and_renumbered_still_shows(ten_rows: Database) -> None:
@@ -235,7 +249,7 @@ async def test_a_row_that_cannot_be_read_is_named(tmp_path: Path, damage: str) -
 async def test_a_row_added_at_the_end_with_a_fitting_hash_is_named(ten_rows: Database) -> None:
     await _tamper(ten_rows, "UPDATE audit_chain SET length = 9")
 
-    assert (await _first_break(ten_rows))[0] == "added"
+    assert await _first_break(ten_rows) == ("added", 10, 10)
 
 
 async def test_several_writers_continue_one_chain(database: Database) -> None:
@@ -329,3 +343,17 @@ def test_a_hash_depends_on_the_row_before_and_on_its_number() -> None:
     )
     assert row_hash("", 1, ["a"]) != row_hash("", 2, ["a"])
     assert row_hash("", 1, ["a"]) != row_hash("x", 1, ["a"])
+
+
+def test_what_is_hashed_is_spelled_as_it_always_was() -> None:
+    noon = datetime(2026, 11, 27, 12, 0, tzinfo=UTC)
+
+    assert " ".join(FIELDS) == (
+        "id kind call_id time tenant principal role member server tool decision layer rule"
+        " revision outcome code ms arguments arguments_size result result_size error agent"
+    )
+    assert canonical_time(noon) == "2026-11-27T12:00:00.000000+00:00"
+    assert canonical_time(MOMENT) == "2026-11-27T12:00:00.000001+00:00"
+    assert hashed_text(7, ["ü", None, 1.5, None]) == '[7,["ü",null,1.5]]'.encode()
+    assert hashed_text(7, ["ü", None, 1.5, "w1"]) == '[7,["ü",null,1.5,"w1"]]'.encode()
+    assert row_hash("00", 7, ["a", "w1"]) == hashlib.sha256(b'00[7,["a","w1"]]').hexdigest()

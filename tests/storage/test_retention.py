@@ -159,6 +159,7 @@ async def test_a_marker_that_does_not_hold_is_told_of_in_words(
     broken = (await _verify(pruned, keys)).broken
 
     assert broken is not None
+    assert (broken.seq, broken.id) == (0, "")
     assert broken.message == "marker 2 says something else than it was signed for"
 
 

@@ -147,6 +147,50 @@ async def test_whoever_is_cancelled_by_others_too_is_cancelled() -> None:
     assert task.uncancel() == 0
 
 
+async def test_whoever_is_cancelled_by_others_in_time_is_cancelled() -> None:
+    task = asyncio.current_task()
+    assert task is not None
+    asyncio.get_running_loop().call_soon(task.cancel)
+
+    with pytest.raises(asyncio.CancelledError), Deadline(TimeLimits(), 60):
+        await asyncio.Event().wait()
+
+    assert task.uncancel() == 0
+
+
+async def test_whoever_was_cancelled_before_is_told_of_the_time_limit_alone() -> None:
+    task = asyncio.current_task()
+    assert task is not None
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.Event().wait()
+
+    with pytest.raises(TimeoutError), Deadline(TimeLimits(), 0.01):
+        await asyncio.Event().wait()
+
+    assert task.uncancel() == 0
+
+
+async def test_a_block_that_ends_otherwise_though_it_was_due_ends_so() -> None:
+    limits = TimeLimits()
+
+    async def answer() -> str:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            return "in the end"
+        return ""
+
+    with Deadline(limits, 0.01):
+        assert await answer() == "in the end"
+    with pytest.raises(LookupError), Deadline(limits, 0.01):
+        raise LookupError(await answer())
+
+    task = asyncio.current_task()
+    assert task is not None
+    assert task.cancelling() == 0
+
+
 async def test_one_that_stands_still_is_due_when_the_pause_is_and_later_goes_on(
     clock: Clock, limits: TimeLimits
 ) -> None:
@@ -162,6 +206,21 @@ async def test_one_that_stands_still_is_due_when_the_pause_is_and_later_goes_on(
     deadline.resume()
     deadline.resume()
     assert deadline.due == 126
+    assert [alarm.when() for alarm in clock.pending] == [126]
+
+
+async def test_one_that_has_ended_neither_pauses_nor_goes_on(
+    clock: Clock, limits: TimeLimits
+) -> None:
+    with PausableDeadline(limits, 10) as paused:
+        paused.pause(60)
+    with PausableDeadline(limits, 10) as ended:
+        clock.go_to(101)
+
+    paused.resume()
+    ended.pause(60)
+
+    assert not limits.under_way
 
 
 async def test_one_that_has_passed_neither_pauses_nor_goes_on() -> None:

@@ -191,13 +191,15 @@ async def test_what_cannot_be_sent_keeps_nobody_else_and_is_told() -> None:
         raise RuntimeError("the handler is closed")
 
     loop = asyncio.get_running_loop()
-    loop.set_exception_handler(lambda _, context: told.append(str(context["exception"])))
+    loop.set_exception_handler(
+        lambda _, context: told.append(f"{context['message']}: {context['exception']}")
+    )
     for send in (partial(sent.append, 1), fail, partial(sent.append, 2)):
         company.hold(send)
     await checkpoint()
 
     assert sent == [1, 2]
-    assert told == ["the handler is closed"]
+    assert told == ["what was held cannot be sent: the handler is closed"]
 
 
 async def test_a_request_waits_for_the_end_of_the_turn_in_company_alone(

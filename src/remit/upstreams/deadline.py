@@ -131,7 +131,7 @@ class PausableDeadline(Deadline):
         """Let the time stand still, but not for more than *longest* seconds."""
         if self._left is None and not self._has_ended:
             now = self._limits.loop.time()
-            self._left = max(0.0, self.due - now)
+            self._left = self.due - now
             self._be_due(now + longest)
 
     def resume(self) -> None:
