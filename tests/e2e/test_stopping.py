@@ -20,6 +20,18 @@ from remit.testing.fleets import eventually
 from remit.testing.gateway import Caller, Running, environment, fixture_entry
 from remit.testing.upstream import executed
 
+ENDED_IN_A_CLASS = """
+import dataclasses, signal
+
+given = dataclasses.Field.__set_name__
+
+def set_name(self, owner, name):
+    signal.raise_signal(signal.SIGTERM)
+    given(self, owner, name)
+
+dataclasses.Field.__set_name__ = set_name
+"""
+
 
 async def worker_of(
     tool: Mapping[str, Any], folder: Path, serve: Serve, http: httpx2.AsyncClient
@@ -151,6 +163,21 @@ def test_a_gateway_that_was_started_with_interrupts_ignored_ends_at_a_terminatio
         signal.signal(signal.SIGINT, before)
 
     assert running.stop() == 0
+
+
+def test_a_command_that_is_ended_while_it_makes_its_classes_ends_quietly(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(ENDED_IN_A_CLASS)
+    (tmp_path / "remit.yaml").write_text("roles: {worker: {allow: ['sleeper/*']}}\n")
+
+    ended = subprocess.run(
+        [sys.executable, "-m", "remit", "check"],
+        cwd=tmp_path,
+        env=environment() | {"PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        check=False,
+    )
+
+    assert (ended.returncode, ended.stderr) == (130, b"")
 
 
 async def test_a_command_that_is_ended_while_it_waits_leaves_no_server_running(

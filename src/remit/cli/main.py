@@ -19,6 +19,7 @@ DECLARATION: Final = "Change the declaration"
 CALLERS: Final = "Tenants and callers"
 RECORD: Final = "What happened"
 WORKER: Final = "serve-worker"
+_INTERRUPTED: Final = 130  # 128 and SIGINT, as typer has it
 
 
 class Commands(DeferredCommands):
@@ -209,4 +210,9 @@ def main() -> None:
             command = context.command_path if context is not None else "remit"
             say(f"error: {' '.join(message.split())}; see `{command} --help`", err=True)
         status = wrong.exit_code
+    except RuntimeError as error:
+        # What Python 3.11 makes of an interrupt that meets it while it makes a class.
+        if not isinstance(error.__cause__, KeyboardInterrupt):
+            raise
+        status = _INTERRUPTED
     sys.exit(status)
