@@ -15,6 +15,7 @@ NAME = "remit.example.test"
 ORIGIN = f"https://{NAME}"
 
 _AROUND = """daemon off;
+master_process off;  # one process, so that none outlives it
 pid nginx.pid;
 error_log error.log;
 events {}
