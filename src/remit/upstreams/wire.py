@@ -18,7 +18,6 @@ _SPACE = re.compile(r"[ \t\n\r]*")
 _ID = rb'"id"\s*:\s*("[ !#-\[\]-~]{0,200}"|-?\d{1,40})\s*'
 _ID_FIRST = re.compile(rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?' + _ID + rb"[,}]")
 _ID_LAST = re.compile(_ID + rb'(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$')
-_MOST_DIGITS = 18
 _NOTHING = msgspec.Raw()
 
 
@@ -172,8 +171,7 @@ def reply_frame(message: Envelope) -> bytes:
 
 def salvaged_id(head: bytes, tail: bytes) -> int | None:
     """Return the id of ours that an answer has which cannot be read whole, or None."""
-    digits = salvaged_raw_id(head, tail).strip(b'"')
-    return int(digits) if digits.isdigit() and len(digits) <= _MOST_DIGITS else None
+    return repeated_number(salvaged_raw_id(head, tail))
 
 
 def salvaged_raw_id(head: bytes, tail: bytes) -> bytes:
