@@ -36,6 +36,7 @@ from remit.upstreams.environment import MissingVariable, ResolvedServer, resolve
 from remit.upstreams.listing import read_tools
 from remit.upstreams.offer import Route, build_offer
 from remit.upstreams.session import Session, Setup, Signals, ToolCall
+from remit.upstreams.surroundings import Pace
 from remit.upstreams.transcript import Transcript, secrets_of
 from remit.upstreams.trust import Trust
 from remit.upstreams.warden import Warden, open_warden
@@ -285,6 +286,7 @@ class Line:
             signals=signals,
             trust=Trust(),
             warden=warden,
+            silence=Pace().silence,
             make_builtin=None if make is None else partial(make, resolved.args, resolved.env),
         )
 

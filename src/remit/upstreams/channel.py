@@ -38,6 +38,8 @@ class Channel:
 
     Attributes:
         heard: The calls under way, for what the server says meanwhile.
+        received: How many lines have come, whatever they are.
+        on_left: Called when somebody has left a question without an answer; None for nobody.
 
     Args:
         send: Sends one frame without waiting and returns whether it may have left; the id is that
@@ -57,6 +59,8 @@ class Channel:
         self._pending: dict[int, asyncio.Future[bytes]] = {}
         self._unsent: set[int] = set()
         self.heard = Heard()
+        self.received = 0
+        self.on_left: Callable[[], None] | None = None
         self._boxes: dict[int, asyncio.Queue[tuple[Envelope, bytes] | None]] = {}
         self._last_id = 0
         self._closed: str | None = None
@@ -127,6 +131,8 @@ class Channel:
             # Nobody waits any longer: the caller was cancelled, or ran out of time.
             reason = b'{"requestId":%d,"reason":"the caller no longer waits"}' % number
             self.notify("notifications/cancelled", reason)
+            if self.on_left is not None:
+                self.on_left()
 
     def notify(self, method: str, params: bytes = b"{}") -> None:
         """Send a notification."""
@@ -157,6 +163,7 @@ class Channel:
 
     def receive(self, line: bytes | TooLong) -> None:
         """Take one message from the server."""
+        self.received += 1
         if isinstance(line, TooLong):
             self._transcript.noise(line.head)
             problem = f"answered with {line.size} bytes, more than its max_message"

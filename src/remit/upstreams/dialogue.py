@@ -56,6 +56,11 @@ class Dialogue:
         self._open = 0
         self._asked: dict[bytes, Answering | None] = {}
 
+    @property
+    def is_asking(self) -> bool:
+        """Whether somebody is asked something now."""
+        return self._open > 0
+
     def meta(self, number: int, era: Era) -> tuple[bytes, bytes]:
         """Return what our request's `_meta` has to say for the caller, for a server of *era*.
 
@@ -185,6 +190,11 @@ class Heard:
     def __bool__(self) -> bool:
         """Whether there is any."""
         return bool(self._calls)
+
+    @property
+    def is_asking(self) -> bool:
+        """Whether a caller is asked something now, for which the server waits."""
+        return any(dialogue.is_asking for dialogue in self._calls.values())
 
     def begin(self, number: int, dialogue: Dialogue) -> None:
         """Take part."""

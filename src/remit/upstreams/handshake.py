@@ -53,7 +53,7 @@ async def negotiate(
     if is_legacy:
         return await initialize(channel, abilities)
     number, probe = channel.start(DISCOVER, Era.modern().params(b""))
-    probe.add_done_callback(_retrieve)  # what decides may be the other answer
+    probe.add_done_callback(retrieve)  # what decides may be the other answer
     try:
         await asyncio.wait([probe], timeout=patience)
         if probe.done():
@@ -102,7 +102,7 @@ async def _by_answer(channel: Channel, probe: asyncio.Future[bytes]) -> Era:
 
 async def _by_first_success(channel: Channel, probe: asyncio.Future[bytes]) -> Era:
     number, answer = channel.start("initialize", b"{%s}" % initialize_parts(Abilities.NONE))
-    answer.add_done_callback(_retrieve)
+    answer.add_done_callback(retrieve)
     waiting = {probe, answer}
     try:
         while waiting:
@@ -133,11 +133,11 @@ def _modern(channel: Channel, probe: asyncio.Future[bytes]) -> Era:
     if announces_changes(probe.result()):
         # What it notifies of comes as everything else does; this request ends with the connection.
         _, listening = channel.start(LISTEN, Era.modern().params(LISTEN_PARTS))
-        listening.add_done_callback(_retrieve)
+        listening.add_done_callback(retrieve)
     return Era.discovered(probe.result())
 
 
-def _retrieve(future: asyncio.Future[bytes]) -> None:
+def retrieve(future: asyncio.Future[bytes]) -> None:
     """Look at a failure that nobody waits for, or asyncio reports it as lost."""
     if not future.cancelled():
         future.exception()

@@ -65,6 +65,7 @@ class Opener:
             signals=signals,
             trust=self._around.trust,
             warden=self._around.warden,
+            silence=self._around.pace.silence,
             is_legacy=way.is_legacy or self._probe_is_fatal or is_known,
             abilities=way.abilities,
             make_builtin=None if make is None else partial(make, resolved.args, resolved.env),

@@ -1,11 +1,12 @@
 """A server on the standard input and output of a child process: one JSON-RPC message a line."""
 
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 
 from remit.upstreams.channel import Channel, ChannelSession
 from remit.upstreams.child import Child
 from remit.upstreams.handshake import negotiate
+from remit.upstreams.liveness import Liveness, patience
 from remit.upstreams.session import Session, Setup
 
 
@@ -31,7 +32,16 @@ async def open_stdio(setup: Setup) -> AsyncGenerator[Session]:
     setup.signals.process = child.pid
     try:
         era = await negotiate(channel, is_legacy=setup.is_legacy, abilities=setup.abilities)
-        yield ChannelSession(channel, era)
+        liveness = Liveness(
+            channel,
+            era,
+            transcript=setup.transcript,
+            seconds=patience(setup.config, setup.silence),
+            hangs=end,
+        )
+        channel.on_left = liveness.doubt
+        with closing(liveness):
+            yield ChannelSession(channel, era)
     finally:
         channel.close("was stopped")
         await child.stop()

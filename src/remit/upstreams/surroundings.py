@@ -29,6 +29,8 @@ class Pace:
         second_look: Before a list that could not be read is tried once more; then the
             connection counts as lost.
         idle: Until an unused connection of one caller is closed.
+        silence: Until a child counts as hung that left a call and a probe unanswered; longer where
+            its calls may take longer (`liveness.patience`).
     """
 
     pause: float = 0.5
@@ -41,6 +43,7 @@ class Pace:
     relist_pause: float = 0.5
     second_look: float = 2.0
     idle: float = 300.0
+    silence: float = 120.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

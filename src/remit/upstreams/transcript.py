@@ -23,6 +23,9 @@ _REDACTED = "[redacted]"
 class Transcript:
     """The tail of what one server wrote, and how much of it was noise.
 
+    Attributes:
+        written: Bytes of error output, all in all.
+
     Args:
         secrets: Values that are never shown.
     """
@@ -34,11 +37,13 @@ class Transcript:
         # A secret that the cut would halve has to be there whole to be found.
         self._kept = TAIL + max((len(secret.encode()) for secret in usable), default=0)
         self._tail = bytearray()
+        self.written = 0
         self._noise = 0
         self._last_noise = ""
 
     def error_output(self, data: bytes) -> None:
         """Take bytes from the standard error of a child."""
+        self.written += len(data)
         self._tail += data[-self._kept :]
         if len(self._tail) > self._kept:
             del self._tail[: -self._kept]
