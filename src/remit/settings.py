@@ -21,7 +21,8 @@ class Settings:
 
     Attributes:
         config: Path of the declaration.
-        database_url: As `REMIT_DATABASE_URL` gives it, or None for SQLite beside the declaration.
+        state_dir: As `REMIT_STATE_DIR` gives it, or None for `.remit` beside the declaration.
+        database_url: As `REMIT_DATABASE_URL` gives it, or None for SQLite in the state folder.
         master_key: As `REMIT_MASTER_KEY` gives it, or empty.
         tenant: Name or UUID of the tenant that a command is about (`--tenant`).
         shared_url: As `REMIT_SHARED_URL` gives it, or None where the database is what is shared.
@@ -32,6 +33,7 @@ class Settings:
     """
 
     config: Path
+    state_dir: Path | None = None
     database_url: str | None = None
     tenant: str = DEFAULT_TENANT
     shared_url: str | None = field(default=None, repr=False)
@@ -43,8 +45,17 @@ class Settings:
 
     @property
     def state(self) -> Path:
-        """The folder for database, journal and the administrator's key, beside the declaration."""
+        """The folder for database, journal and keys."""
+        if self.state_dir is not None:
+            return self.state_dir.absolute()
         return self.config.absolute().parent / ".remit"
+
+    @property
+    def database_named_by(self) -> str | None:
+        """The variable that says where the database is; None for beside the declaration."""
+        if self.database_url is not None:
+            return "REMIT_DATABASE_URL"
+        return None if self.state_dir is None else "REMIT_STATE_DIR"
 
     @classmethod
     def read(
@@ -59,9 +70,11 @@ class Settings:
         `REMIT_CONFIG` and, from the design document, `MCP_CONFIG_PATH` name the declaration
         (S0.13).
         """
+        state = environ.get("REMIT_STATE_DIR")
         named = environ.get("REMIT_CONFIG") or environ.get("MCP_CONFIG_PATH") or DEFAULT_CONFIG
         return cls(
             config=config if config is not None else Path(named),
+            state_dir=Path(state) if state else None,
             database_url=environ.get("REMIT_DATABASE_URL") or None,
             tenant=DEFAULT_TENANT if tenant is None else tenant,
             shared_url=environ.get("REMIT_SHARED_URL") or None,

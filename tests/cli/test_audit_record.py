@@ -45,7 +45,7 @@ def remit(config: Path, *arguments: str, status: int = 0) -> str:
 def record(config: Path, *events: AuditEvent) -> None:
     async def insert() -> None:
         async with (
-            open_database(default_url(config.parent)) as database,
+            open_database(default_url(config.parent / ".remit")) as database,
             database.writing() as connection,
         ):
             await connection.run_sync(insert_events, events)

@@ -37,7 +37,7 @@ def remit(config: Path, *arguments: str, status: int = 0) -> str:
 
 def put_aside(folder: Path, name: str, ids: Sequence[str]) -> None:
     async def write() -> None:
-        async with open_database(default_url(folder)) as database:
+        async with open_database(default_url(folder / ".remit")) as database:
             outbox = Outbox(database)
             await outbox.subscribe(name)
             await outbox.claim(name, "test", now=NOW, until=NOW)

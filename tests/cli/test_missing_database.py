@@ -41,33 +41,38 @@ BEGINS = (
 )
 
 
+def _named(variable: str, file: Path) -> dict[str, str]:
+    """Return the environment in which *variable* leads to *file*."""
+    return {variable: str(file.parent) if variable == "REMIT_STATE_DIR" else f"sqlite:///{file}"}
+
+
+@pytest.mark.parametrize("variable", ["REMIT_DATABASE_URL", "REMIT_STATE_DIR"])
 @pytest.mark.parametrize("command", LOOKS)
 def test_what_looks_at_an_installation_refuses_a_database_that_is_not_there(
-    command: str, tmp_path: Path
+    command: str, variable: str, tmp_path: Path
 ) -> None:
     (tmp_path / "remit.yaml").write_text(DECLARATION)
     file = tmp_path / "slip" / "remit.db"
 
-    ended = run_inside(
-        *command.split(), folder=tmp_path, environ={"REMIT_DATABASE_URL": f"sqlite:///{file}"}
-    )
+    ended = run_inside(*command.split(), folder=tmp_path, environ=_named(variable, file))
 
     assert (ended.returncode, ended.stdout) == (3, "")
     assert ended.stderr == (
-        f"error: there is no database {str(file)!r}, which REMIT_DATABASE_URL names: correct it,"
+        f"error: there is no database {str(file)!r}, to which {variable} leads: correct it,"
         " or begin with `remit serve`, which makes one\n"
     )
     assert [each.name for each in tmp_path.iterdir()] == ["remit.yaml"]
 
 
+@pytest.mark.parametrize("variable", ["REMIT_DATABASE_URL", "REMIT_STATE_DIR"])
 @pytest.mark.parametrize("command", BEGINS)
-def test_what_an_installation_may_begin_with_makes_it(command: str, tmp_path: Path) -> None:
+def test_what_an_installation_may_begin_with_makes_it(
+    command: str, variable: str, tmp_path: Path
+) -> None:
     (tmp_path / "remit.yaml").write_text(DECLARATION)
     file = tmp_path / "new" / "remit.db"
 
-    ended = run_inside(
-        *command.split(), folder=tmp_path, environ={"REMIT_DATABASE_URL": f"sqlite:///{file}"}
-    )
+    ended = run_inside(*command.split(), folder=tmp_path, environ=_named(variable, file))
 
     assert (ended.returncode, file.exists()) == (0, True)
 

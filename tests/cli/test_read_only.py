@@ -1,16 +1,20 @@
-"""A copy on storage that can only be read, as an auditor has it: it is read, and not changed."""
+"""Storage that can only be read: a copy, as an auditor has it, is read, and not changed.
+
+A declaration on such storage, as a container has it, has its state elsewhere.
+"""
 
 import json
 import shutil
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from remit.testing.gateway import Ended, environment, run_remit
+from remit.testing.gateway import Ended, environment, run_remit, start_gateway
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -30,12 +34,12 @@ def backup(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def remit(folder: Path, *arguments: str) -> Ended:
+def remit(folder: Path, *arguments: str, environ: Mapping[str, str] | None = None) -> Ended:
     """Run a command in a world in which nobody can write to *folder*."""
     words = ["unshare", "-rm", "sh", "-c", _INSIDE, "sh", str(folder)]
     return subprocess.run(
         [*words, sys.executable, "-m", "remit", *arguments],
-        env=environment(),
+        env=environment(environ),
         capture_output=True,
         text=True,
         timeout=90,
@@ -95,4 +99,38 @@ def test_doctor_says_what_helps_there(backup: Path) -> None:
     remedies = {one["code"]: one["remedy"] for one in json.loads(ended.stdout)["findings"]}
     way = "mount its storage so that it can be written"
     assert remedies["database-away"] == f"{way}, or correct REMIT_DATABASE_URL"
-    assert remedies["state-unwritable"] == f"{way}, or move remit.yaml and the folder"
+    assert remedies["state-unwritable"] == f"{way}, or name another folder in REMIT_STATE_DIR"
+
+
+def test_a_declaration_there_has_its_state_elsewhere(backup: Path, tmp_path: Path) -> None:
+    elsewhere = {"REMIT_STATE_DIR": str(tmp_path / "new" / "state")}
+    for command, told in (
+        ("keys create elsewhere --role reader", "Keep it now"),
+        ("keys list", "elsewhere"),
+        ("tools --as role:reader", "git_status"),
+        ("audit search --changes", "keys.create"),
+        ("doctor --json", f"{tmp_path / 'new' / 'state'} is private"),
+    ):
+        ended = remit(backup, *command.split(), environ=elsewhere)
+
+        assert told in ended.stdout + ended.stderr
+        assert ended.returncode == 0, ended.stderr
+    assert "elsewhere" not in remit(backup, "keys", "list").stdout
+
+
+def test_a_gateway_writes_nothing_beside_a_declaration_whose_state_is_elsewhere(
+    tmp_path: Path,
+) -> None:
+    place, folder = tmp_path / "declared", tmp_path / "run"
+    place.mkdir()
+    folder.mkdir()
+    (place / "remit.yaml").write_text('version: "1.0"\n')
+    state = folder / "state"
+    running = start_gateway(folder, place / "remit.yaml", {"REMIT_STATE_DIR": str(state)})
+    try:
+        assert running.servers() == {}  # which the administrator's key shows
+    finally:
+        running.stop()
+    assert [path.name for path in place.iterdir()] == ["remit.yaml"]
+    assert state.stat().st_mode & 0o777 == 0o700
+    assert {"remit.db", "session.key", "journal"} <= {path.name for path in state.iterdir()}

@@ -76,7 +76,7 @@ def _describe_data(office: "Office", administrator: Client, settings: Settings) 
 
 
 async def _ask_about_data(settings: Settings, datasource: str) -> None:
-    async with open_database(default_url(settings.config.parent)) as database:
+    async with open_database(default_url(settings.config.parent / ".remit")) as database:
         place = DataPlace(settings, database, lambda _: "refuse")
         await put_question(place.stores.ontology, datasource, QUESTION)
 

@@ -58,7 +58,7 @@ async def _raise(office: Office, user: str) -> None:
         details={"hours": "06:00-22:00 UTC"},
         opened=now,
     )
-    async with open_database(default_url(office.folder)) as database:
+    async with open_database(default_url(office.folder / ".remit")) as database:
         await Alerts(database, Notices(database)).open_alerts(
             [(alert, told_of(alert, OPENED, f"event-{id_}", now))],
             settled=Places(statements=0, calls=0),

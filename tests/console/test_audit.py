@@ -81,7 +81,7 @@ def record(office: Office) -> None:
 
     async def remember() -> None:
         async with (
-            open_database(default_url(office.folder)) as database,
+            open_database(default_url(office.folder / ".remit")) as database,
             database.writing() as connection,
         ):
             await connection.run_sync(insert_events, ROWS)

@@ -177,7 +177,7 @@ async def test_large_mails_hide_no_other_mail(office: Office, visit: Visit) -> N
         )
         for n in range(70)
     ]
-    async with open_database(default_url(office.folder)) as database:
+    async with open_database(default_url(office.folder / ".remit")) as database:
         await Crew(database, Notices(database)).apply(Change(mails=tuple(mails)))
 
     def walk(link: str) -> str:

@@ -29,7 +29,7 @@ def crowded(office: Office) -> str:
     office.client().ask(tenants.create(name))
 
     async def register() -> None:
-        async with open_database(default_url(office.folder)) as database:
+        async with open_database(default_url(office.folder / ".remit")) as database:
             for agent_id in IDS:
                 await Agents(database).add(
                     Agent(

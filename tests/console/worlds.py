@@ -235,5 +235,5 @@ async def open_world(folder: Path, tables: Path | None = None) -> AsyncGenerator
     """
     if tables is not None:  # making them takes longer than most tests
         shutil.copytree(tables, folder, dirs_exist_ok=True)
-    async with open_database(default_url(folder)) as database:
+    async with open_database(default_url(folder / ".remit")) as database:
         yield World(database=database)

@@ -22,7 +22,7 @@ def premises(tmp_path: Path) -> Premises:
     state = tmp_path / ".remit"
     state.mkdir()
     (state / "remit.db").touch()
-    return Premises(folders=(state,), database_url=default_url(tmp_path))
+    return Premises(folders=(state,), database_url=default_url(tmp_path / ".remit"))
 
 
 def source(location: Path | str, engine: EngineKind = EngineKind.SQLITE) -> Datasource:

@@ -159,7 +159,7 @@ def test_a_command_calls_it(data_gateway: DataGateway) -> None:
 async def servers(folder: Path) -> AsyncGenerator[tuple[DataServer, Stores]]:
     """Give a server of this process over an empty database."""
     settings = Settings(config=folder / "remit.yaml")
-    async with open_database(default_url(folder)) as database:
+    async with open_database(default_url(folder / ".remit")) as database:
         place = DataPlace(settings, database, lambda _: "refuse")
         async with place.running():
             yield DataServer(place.stores, place.sources, place.screening), place.stores

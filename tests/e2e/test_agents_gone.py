@@ -25,7 +25,7 @@ def _opened(folder: Path, *options: str) -> Generator[CrewGateway]:
     environ = {"REMIT_AGENT_SILENCE": "3"}
     running = start_gateway(folder, config, environ, *options).settle()
     try:
-        yield CrewGateway(running=running, database_url=default_url(folder))
+        yield CrewGateway(running=running, database_url=default_url(folder / ".remit"))
     finally:
         running.stop()
     assert "Traceback" not in running.log.read_text()

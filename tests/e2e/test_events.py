@@ -33,7 +33,9 @@ def started(folder: Path, environ: Mapping[str, str], *options: str) -> Generato
 
 
 async def mail_from_a_worker(running: Running, folder: Path) -> str:
-    async with open_folk(CrewGateway(running=running, database_url=default_url(folder))) as folk:
+    async with open_folk(
+        CrewGateway(running=running, database_url=default_url(folder / ".remit"))
+    ) as folk:
         worker = await folk.worker("w1")
         sent = await worker.does("mail__send", toHuman=True, subject="Port", body="8400?")
         return str(sent["mailId"])

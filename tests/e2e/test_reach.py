@@ -44,7 +44,7 @@ def _document(folder: Path, tools: list[str], *servers: str) -> dict[str, Any]:
 
 async def _write(folder: Path, document: Mapping[str, Any]) -> int:
     """Write a revision as the API does, and return its number."""
-    async with open_database(default_url(folder)) as database:
+    async with open_database(default_url(folder / ".remit")) as database:
         written = await Revisions(database).write(
             "default", document, author="user:ann", reason="a test", now=datetime.now(UTC)
         )

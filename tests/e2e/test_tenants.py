@@ -46,7 +46,7 @@ def _document(folder: Path, name: str, tools: list[str]) -> dict[str, Any]:
 async def _make(folder: Path, name: str, document: Mapping[str, Any] | None = None) -> str:
     """Make a tenant as another process does; return its UUID."""
     now = datetime.now(UTC)
-    async with open_database(default_url(folder)) as database:
+    async with open_database(default_url(folder / ".remit")) as database:
         tenant = await make_tenant(Tenants(database), name, now=now)
         if document is not None:
             await _write(folder, name, document)
@@ -54,7 +54,7 @@ async def _make(folder: Path, name: str, document: Mapping[str, Any] | None = No
 
 
 async def _write(folder: Path, name: str, document: Mapping[str, Any]) -> None:
-    async with open_database(default_url(folder)) as database:
+    async with open_database(default_url(folder / ".remit")) as database:
         await Revisions(database).write(
             name, document, author="user:ann", reason="a test", now=datetime.now(UTC)
         )
@@ -200,7 +200,7 @@ async def test_administrators_see_the_servers_of_their_own_tenant(
 
 async def _admin_key(running: Running, tenant: str) -> str:
     """Make a key without a look at the declaration, which may be one that cannot be used."""
-    async with open_database(default_url(running.folder)) as database:
+    async with open_database(default_url(running.folder / ".remit")) as database:
         made = await make_key(
             Keys(database),
             "root",

@@ -269,7 +269,7 @@ async def test_ten_thousand_random_credentials_leave_no_trace_in_memory(setting:
 async def test_a_token_that_holds_begins_no_session(setting: Setting) -> None:
     await setting.keys.add(key())
     people = People(lambda: None, users=setting.users, tenants=OneTenant())
-    async with open_database(default_url(setting.folder)) as database:
+    async with open_database(default_url(setting.folder / ".remit")) as database:
         sign_ins = SignIns(ConsoleSessions(database), setting.authenticator(), people)
 
         with pytest.raises(Unauthenticated, match="no key that holds"):

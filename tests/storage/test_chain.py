@@ -288,7 +288,7 @@ async def test_what_was_recorded_through_the_journal_is_chained(
 async def test_rows_from_before_the_chain_are_chained_by_the_migration(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with open_database(default_url(tmp_path / "other")) as database:
+    async with open_database(default_url(tmp_path / "other" / ".remit")) as database:
         await _insert(database, [*STRANGE, sample_event(9, tenant="other")])
         hashes = await _hashes(database)
         async with database.reading() as connection:
@@ -313,7 +313,7 @@ def _write_as_before_the_chain(url: str, rows: list[dict[str, object]]) -> None:
     """Make a database of the first release, with *rows* in it."""
     path = url.removeprefix("sqlite:///")
     if path != url:
-        Path(path).parent.mkdir()
+        Path(path).parent.mkdir(exist_ok=True)
     config = Config()
     config.set_main_option("script_location", str(Path(schema.__file__).parent / "migrations"))
     config.set_main_option("path_separator", "os")

@@ -38,7 +38,7 @@ COLUMNS = [name for name in FIELDS if name != "tenant"]
 async def _recorded(folder: Path) -> None:
     (folder / ".remit").mkdir()
     async with (
-        open_database(default_url(folder)) as database,
+        open_database(default_url(folder / ".remit")) as database,
         open_audit(database, folder, durability="process") as audit,
     ):
         for number in range(3):
@@ -67,7 +67,7 @@ async def test_no_change_of_a_row_keeps_the_record_from_being_read(
 ) -> None:
     await _recorded(tmp_path)
     async with (
-        open_database(default_url(tmp_path)) as database,
+        open_database(default_url(tmp_path / ".remit")) as database,
         open_audit(database, tmp_path, durability="process") as audit,
     ):
         for column in COLUMNS:
@@ -104,7 +104,7 @@ async def test_a_row_that_cannot_be_read_says_so_and_keeps_the_rest(
     await _recorded(tmp_path)
     _set(tmp_path, column, value)
     async with (
-        open_database(default_url(tmp_path)) as database,
+        open_database(default_url(tmp_path / ".remit")) as database,
         open_audit(database, tmp_path, durability="process") as audit,
     ):
         events = [event for _, event in await audit.after("default", 0)]
@@ -123,7 +123,7 @@ async def test_a_time_that_cannot_be_read_is_that_of_the_events_id(tmp_path: Pat
     _set(tmp_path, "time", "yesterday")
     shown: Sequence[AuditEvent] = ()
     async with (
-        open_database(default_url(tmp_path)) as database,
+        open_database(default_url(tmp_path / ".remit")) as database,
         open_audit(database, tmp_path, durability="process") as audit,
     ):
         shown = [event for _, event in await audit.after("default", 0)]

@@ -42,21 +42,21 @@ def _file(database_url: str) -> Path:
     return Path(database_url.removeprefix("sqlite:///"))
 
 
-async def test_the_default_is_a_file_beside_the_configuration_for_its_owner_alone(
+async def test_the_default_is_a_file_in_the_state_folder_for_its_owner_alone(
     tmp_path: Path,
 ) -> None:
     async with open_database(default_url(tmp_path / "new")) as database:
         await Revisions(database).write("default", {}, author="x", reason="", now=NOW)
-        files = {path.name: path for path in (tmp_path / "new" / ".remit").iterdir()}
+        files = {path.name: path for path in (tmp_path / "new").iterdir()}
 
         assert set(files) == {"remit.db", "remit.db-shm", "remit.db-wal"}
         assert {path.stat().st_mode & 0o777 for path in files.values()} == {0o600}
-    assert (tmp_path / "new" / ".remit").stat().st_mode & 0o777 == 0o700
+    assert (tmp_path / "new").stat().st_mode & 0o777 == 0o700
 
 
 async def test_a_folder_may_have_any_name(tmp_path: Path) -> None:
     odd = tmp_path / "50% of? my#files 工具"
-    async with open_database(default_url(odd)):
+    async with open_database(default_url(odd / ".remit")):
         pass
 
     assert (odd / ".remit" / "remit.db").is_file()
@@ -111,7 +111,7 @@ async def test_a_current_database_opens_while_somebody_writes(
 
 
 async def test_a_locked_database_that_has_to_be_migrated_is_refused(tmp_path: Path) -> None:
-    url = default_url(tmp_path)
+    url = default_url(tmp_path / ".remit")
     (tmp_path / ".remit").mkdir()
     with closing(sqlite3.connect(_file(url), isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
@@ -122,7 +122,7 @@ async def test_a_locked_database_that_has_to_be_migrated_is_refused(tmp_path: Pa
 
 
 async def test_a_lock_that_is_released_in_time_does_no_harm(tmp_path: Path) -> None:
-    url = default_url(tmp_path)
+    url = default_url(tmp_path / ".remit")
     (tmp_path / ".remit").mkdir()
     with closing(
         sqlite3.connect(_file(url), isolation_level=None, check_same_thread=False)
@@ -294,7 +294,10 @@ async def test_one_go_needs_no_turn_of_the_event_loop(tmp_path: Path) -> None:
             connection.execute(text("DELETE FROM epochs"))
         written.set()
 
-    async with open_database(default_url(tmp_path)) as database, anyio.create_task_group() as tasks:
+    async with (
+        open_database(default_url(tmp_path / ".remit")) as database,
+        anyio.create_task_group() as tasks,
+    ):
         tasks.start_soon(database.write, work)
         assert await anyio.to_thread.run_sync(begun.wait, 30)
 
@@ -333,7 +336,7 @@ async def test_work_in_a_connections_own_thread_must_not_wait(tmp_path: Path) ->
     def wait(_: Connection) -> None:
         await_(asyncio.sleep(0))
 
-    async with open_database(default_url(tmp_path)) as database:
+    async with open_database(default_url(tmp_path / ".remit")) as database:
         with pytest.raises(RuntimeError, match="waited"):
             await database.write(wait)
 
@@ -345,7 +348,7 @@ async def test_rows_for_a_file_that_was_deleted_are_refused_until_there_is_one(
     tmp_path: Path,
 ) -> None:
     # SQLite would take them without a word, and nobody would ever find them.
-    url = default_url(tmp_path)
+    url = default_url(tmp_path / ".remit")
     path = tmp_path / ".remit" / "remit.db"
     async with open_database(url) as database:
         await Revisions(database).write("default", {}, author="x", reason="", now=NOW)

@@ -36,7 +36,7 @@ def event(number: int) -> AuditEvent:
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Give a database that is there."""
     if request.param == "sqlite":
-        return default_url(tmp_path)
+        return default_url(tmp_path / ".remit")
     found: str = request.getfixturevalue("postgres_url")
     return found
 
@@ -100,7 +100,7 @@ async def test_tables_of_a_newer_remit_are_told_from_a_database_away(
 
 
 async def test_a_database_that_is_not_there_yet_is_not_made(tmp_path: Path) -> None:
-    health = await examine(default_url(tmp_path), tmp_path)
+    health = await examine(default_url(tmp_path / ".remit"), tmp_path)
 
     assert health.is_new
     assert not list(tmp_path.iterdir())
@@ -144,7 +144,7 @@ async def test_a_user_of_postgresql_who_may_only_read_is_found(
 async def test_a_damaged_file_is_told_from_one_that_cannot_be_opened(
     tmp_path: Path, content: bytes | None
 ) -> None:
-    url = default_url(tmp_path)
+    url = default_url(tmp_path / ".remit")
     async with open_database(url):
         pass
     file = tmp_path / ".remit" / "remit.db"
@@ -164,7 +164,7 @@ async def test_a_damaged_file_is_told_from_one_that_cannot_be_opened(
 async def test_a_file_that_cannot_be_written_is_found_and_left_as_it_is(
     tmp_path: Path, end: str
 ) -> None:
-    url = default_url(tmp_path)
+    url = default_url(tmp_path / ".remit")
     async with open_database(url):
         pass
     file = tmp_path / ".remit" / f"remit.db{end}"
@@ -179,8 +179,8 @@ async def test_a_file_that_cannot_be_written_is_found_and_left_as_it_is(
 
 
 async def test_what_a_dead_process_left_in_its_journal_is_counted(tmp_path: Path) -> None:
-    await recorded(default_url(tmp_path), tmp_path, event(1))
+    await recorded(default_url(tmp_path / ".remit"), tmp_path, event(1))
     (tmp_path / "journal").mkdir(exist_ok=True)
     (tmp_path / "journal" / "1-dead.jsonl").write_bytes(b"x" * 100)
 
-    assert (await examine(default_url(tmp_path), tmp_path / "journal")).backlog == 100
+    assert (await examine(default_url(tmp_path / ".remit"), tmp_path / "journal")).backlog == 100

@@ -301,8 +301,8 @@ async def _recorded(database: Database, folder: Path) -> list[str]:
 async def test_sqlite_waits_for_a_lock_and_for_a_statement_only_so_long(tmp_path: Path) -> None:
     endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT sum(i) FROM n"
     async with (
-        open_database(default_url(tmp_path)) as other,
-        open_database(default_url(tmp_path)) as database,
+        open_database(default_url(tmp_path / ".remit")) as other,
+        open_database(default_url(tmp_path / ".remit")) as database,
     ):
         async with other.writing():
             began = time.monotonic()
@@ -346,7 +346,7 @@ async def test_calls_do_not_wait_for_a_limit_one_after_the_other(
     monkeypatch.setattr(limits, "PATIENCE", LIMIT)
     wanted = [Allowance("k", 5, 60, "limits[0]", "5 calls per minute")]
     refused: list[StorageUnavailable] = []
-    async with open_database(default_url(tmp_path)) as database:
+    async with open_database(default_url(tmp_path / ".remit")) as database:
         slots = limits.SlotsInDatabase(database)
         await slots.take(wanted)
 

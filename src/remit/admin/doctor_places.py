@@ -47,7 +47,8 @@ def _wrong_with(state: Path, files: Sequence[Path]) -> Iterator[Finding]:
             about="state folder",
             grade=Grade.ERROR,
             message=f"{folder} cannot be written",
-            remedy="mount its storage so that it can be written, or move remit.yaml and the folder"
+            remedy="mount its storage so that it can be written, or name another folder in"
+            " REMIT_STATE_DIR"
             if is_on_read_only_storage(state)
             else "make it belong to whoever runs remit",
         )

@@ -160,8 +160,8 @@ async def _latest(revisions: Revisions, tenant: Tenant) -> tuple[Loaded, int]:
 
 
 def url_of(settings: Settings) -> str:
-    """Return where the database is: as the settings say, or beside the declaration."""
-    return settings.database_url or default_url(settings.config.absolute().parent)
+    """Return where the database is: as the settings say, or in the state folder."""
+    return settings.database_url or default_url(settings.state)
 
 
 @asynccontextmanager
@@ -183,7 +183,7 @@ async def open_state(
     if is_missing(url):
         if not may_begin:
             _need_place(settings)
-        elif settings.database_url is not None:
+        elif settings.database_named_by is not None:
             log.warning("a new database is made", file=str(database_file(url)))
     _make_state_folder(settings)
     async with open_database(url, only_reads=only_reads) as database:
@@ -196,10 +196,10 @@ def _need_place(settings: Settings) -> None:
 
     Beside a declaration none is needed yet: there simply is nothing so far.
     """
-    if settings.database_url is not None:
+    if (variable := settings.database_named_by) is not None:
         raise StartupError(
-            f"there is no database {str(database_file(settings.database_url))!r}, which"
-            " REMIT_DATABASE_URL names: correct it, or begin with `remit serve`, which makes one"
+            f"there is no database {str(database_file(url_of(settings)))!r}, to which"
+            f" {variable} leads: correct it, or begin with `remit serve`, which makes one"
         )
     if not settings.config.exists():
         raise StartupError(
@@ -254,5 +254,5 @@ def _make_state_folder(settings: Settings) -> None:
             return  # a copy that is only read
         raise StartupError(
             f"cannot make the folder {str(settings.state)!r}: {error.strerror}; it holds database"
-            " and journal, so make its place writable, or move the declaration elsewhere"
+            " and journal, so make its place writable, or name another in REMIT_STATE_DIR"
         ) from error

@@ -64,9 +64,9 @@ _DRIVERS: Final = {
 _REMEDY: Final = "start it, or point REMIT_DATABASE_URL to a database that can be reached"
 
 
-def default_url(directory: Path) -> str:
-    """Return the URL of the SQLite database `.remit/remit.db` under *directory*."""
-    path = directory.absolute() / ".remit" / "remit.db"
+def default_url(state: Path) -> str:
+    """Return the URL of the SQLite database in the state folder."""
+    path = state.absolute() / "remit.db"
     return URL.create("sqlite", database=str(path)).render_as_string()
 
 

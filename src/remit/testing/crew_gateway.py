@@ -57,7 +57,9 @@ def open_crew_gateway(
     environ = {"REMIT_DATABASE_URL": database_url} if database_url else {}
     running = start_gateway(folder, config, environ, *options).settle()
     try:
-        yield CrewGateway(running=running, database_url=database_url or default_url(folder))
+        yield CrewGateway(
+            running=running, database_url=database_url or default_url(folder / ".remit")
+        )
     finally:
         running.stop()
 

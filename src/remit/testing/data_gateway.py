@@ -89,7 +89,7 @@ def open_data_gateway(
     config = folder / "remit.yaml"
     document = {"version": "1.0", "mcp_servers": {"data": {"builtin": "data"}}, **(more or {})}
     config.write_text(json.dumps(document, indent=2))
-    own = database_url or default_url(folder)
+    own = database_url or default_url(folder / ".remit")
     is_server = kind is EngineKind.POSTGRESQL
     wanted = edit or Edit(is_writable=True, write_url=location if is_server else None)
     anyio.run(_add_source, _settings(config, own), kind, replace(wanted, url=location))

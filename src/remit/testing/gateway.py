@@ -130,7 +130,8 @@ class Running:
     @property
     def admin_key(self) -> str:
         """The administrator's key, as the first start left it."""
-        return (self.config.parent / ".remit" / "admin.key").read_text().strip()
+        state = Settings.read(self.config, self.environ).state
+        return (state / "admin.key").read_text().strip()
 
     def remit(self, *arguments: str, expect: int = 0) -> str:
         """Run a command on this gateway's declaration and database; return its output."""
@@ -189,7 +190,7 @@ class Running:
             raise AssertionError(f"did not stop in time:\n{self.log.read_text()}") from None
 
     async def _make_key(self, role: str) -> str:
-        settings = Settings(config=self.config, database_url=self.environ.get("REMIT_DATABASE_URL"))
+        settings = Settings.read(self.config, self.environ)
         async with open_installation(settings, author="", may_begin=True) as installation:
             made = await make_key(
                 installation.keys,

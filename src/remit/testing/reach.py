@@ -182,7 +182,7 @@ async def open_reach(folder: Path, postgres_url: str = "") -> AsyncGenerator[Rea
             (place / ".remit" / KEY_FILE).write_text(signing_key)
             running.append(await anyio.to_thread.run_sync(start_gateway, place, config, environ))
         async with (
-            open_database(postgres_url or default_url(places[0])) as database,
+            open_database(postgres_url or default_url(places[0] / ".remit")) as database,
             httpx2.AsyncClient(timeout=LONGEST, verify=TRUSTS_NOBODY) as http,
         ):
             yield Reach(running, database, http)

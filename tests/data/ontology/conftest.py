@@ -111,7 +111,7 @@ class Office:
 
 @pytest.fixture
 def store_url(tmp_path: Path) -> str:
-    return default_url(tmp_path)
+    return default_url(tmp_path / ".remit")
 
 
 @pytest.fixture

@@ -52,7 +52,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("template")
 
     async def make() -> None:
-        async with open_database(default_url(folder)):
+        async with open_database(default_url(folder / ".remit")):
             pass
 
     anyio.run(make)

@@ -151,7 +151,7 @@ async def open_shop(
     )
     sources = Opened()
     shutil.copytree(template, folder, dirs_exist_ok=True)
-    async with open_database(default_url(folder)) as database:
+    async with open_database(default_url(folder / ".remit")) as database:
         stores = Stores(
             datasources=Datasources(database),
             queries=Queries(database),
