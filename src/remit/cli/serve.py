@@ -23,6 +23,7 @@ from remit.cli.serving import (
     outlive_hangups,
     reload_on_hangup,
     serve_until_cancelled,
+    take_descriptors,
     url_of,
 )
 from remit.cli.supervisor import Supervisor
@@ -56,6 +57,7 @@ def serve(
     SIGHUP reads the declaration again; a file that is wrong leaves what runs.
     """
     outlive_hangups()
+    take_descriptors()
     settings = Settings.read(config)
     try:
         if workers == 1:

@@ -3,10 +3,11 @@
 import gc
 import ipaddress
 import os
+import resource
 import signal
 import socket
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Final
 
 import anyio
@@ -23,6 +24,24 @@ GRACE = 5
 YOUNG: Final = 5_000
 """New objects for which garbage is looked for: more than some hundred calls under way are made of,
 which Python's 700 would look at again and again. A call that is over leaves nothing to be found."""
+
+
+MOST_DESCRIPTORS: Final = 65_536
+"""What is enough for any number of callers; some programs, as servers are, walk over as many as
+they may have when they start, and a hard limit may be a thousand million."""
+
+
+def take_descriptors() -> None:
+    """Raise the soft limit of open files, for us and the processes that we start.
+
+    It is 1024 by custom, for programs that use `select`; every caller and every pipe is one, and
+    connections beyond it are closed without a word.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, MOST_DESCRIPTORS)
+    if soft < wanted:
+        with suppress(OSError, ValueError):  # some systems do not let it be raised so far
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def bind(host: str, port: int, *, shared: bool = False, listens: bool = True) -> socket.socket:
