@@ -16,6 +16,7 @@ import pytest
 from remit.errors import UpstreamProtocolError, UpstreamTimeout, UpstreamUnavailable
 from remit.model.servers import ServerConfig, ServerState, Transport
 from remit.testing.fleets import BRISK, call_tool, eventually, open_servers, status_of
+from remit.testing.raw import open_raw_server
 from remit.testing.upstream import (
     FixtureOptions,
     WebFixture,
@@ -321,16 +322,34 @@ async def test_callers_share_one_connection_unless_told_otherwise(ran: Path) -> 
 
 
 @pytest.mark.parametrize(
-    "body", [b"", b"nonsense", b"[]", b'{"jsonrpc":"2.0","id":99,"result":{}}']
+    ("body", "told"),
+    [
+        (b"", "HTTP 200 without a message"),
+        (b"nonsense", "cannot be read"),
+        (b"[]", "cannot be read"),
+        (b'{"jsonrpc":"2.0","id":99,"result":{}}', "cannot be read"),
+    ],
 )
-async def test_nonsense_instead_of_an_answer_is_an_error(ran: Path, body: bytes) -> None:
+async def test_nonsense_instead_of_an_answer_is_an_error(ran: Path, body: bytes, told: str) -> None:
     with open_web_fixture(_options(ran)) as fixture:
         async with open_servers(_config(fixture.url)) as fleet:
             fixture.body = body
-            with pytest.raises(UpstreamProtocolError, match="cannot be read"):
+            with pytest.raises(UpstreamProtocolError, match=told):
                 await call_tool(fleet, "s", "t")
             fixture.body = None
             await call_tool(fleet, "s", "t")
+
+
+async def test_a_page_instead_of_an_answer_is_told() -> None:
+    page = b"<!doctype html><title>Sign in</title>"
+    head = (
+        b"HTTP/1.1 200 OK\r\nContent-Type: Text/HTML; charset=utf-8\r\nContent-Length: %d\r\n\r\n"
+    )
+    async with (
+        open_raw_server(*[[head % len(page) + page]] * 4) as server,
+        open_servers(_config(server.url)) as fleet,
+    ):
+        assert "a page (text/html) instead of a message" in status_of(fleet, "s").reason
 
 
 def test_a_fixture_listens_where_it_did_before(ran: Path) -> None:

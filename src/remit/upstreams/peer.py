@@ -39,6 +39,7 @@ _FIELDS: Mapping[str, Mapping[str, str]] = MappingProxyType(
         "DELETE": {},
     }
 )
+_PAGES = ("text/html", "application/xhtml+xml")
 _CREDENTIALS = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
 # To look a member of an enumeration up takes as long as to compare ten numbers.
 _OK: Final = HTTPStatus.OK.value
@@ -73,7 +74,18 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
         if message is not None and (self.status < _BAD_REQUEST or self._speaks_for_itself(message)):
             return result_of(message)
         problem = status_error(self.status, self.headers)
-        raise problem or UnreadableAnswer("answered with a message that cannot be read")
+        raise problem or UnreadableAnswer(self._why_unreadable())
+
+    def _why_unreadable(self) -> str:
+        if not self.body:
+            return f"answered HTTP {self.status} without a message"
+        kind = self.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind in _PAGES:
+            return (
+                f"answered with a page ({kind}) instead of a message: check its url, and what"
+                " stands before it, such as a proxy where one has to sign in"
+            )
+        return "answered with a message that cannot be read"
 
     def _speaks_for_itself(self, message: Envelope) -> bool:
         """Whether the message says more than the status does."""
