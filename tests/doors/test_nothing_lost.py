@@ -94,13 +94,28 @@ async def test_an_older_caller_gets_of_a_modern_result_what_its_era_knows(
 async def test_structured_content_that_is_no_object_is_kept_from_older_callers_only(
     files_world: World, wire: Wire, structured: str
 ) -> None:
-    result = b'{"content":[],"structuredContent":%b}' % structured.encode()
+    result = b'{"content":[{"type":"text","text":"t"}],"structuredContent":%b}'
+    result %= structured.encode()
 
     legacy = await relayed(files_world, wire, result, "legacy")
     modern = await relayed(files_world, wire, result, "modern")
 
-    assert legacy.result == {"content": []}
+    assert legacy.result == {"content": [{"type": "text", "text": "t"}]}
     assert modern.result["structuredContent"] == json.loads(structured)
+
+
+@pytest.mark.parametrize("content", ["", '"content":[ ],', '"content":null,'])
+async def test_structured_content_with_nothing_beside_it_is_a_text_to_older_callers(
+    files_world: World, wire: Wire, content: str
+) -> None:
+    result = b'{%b"structuredContent":[1.0,"\\u00fc"]}' % content.encode()
+
+    legacy = await relayed(files_world, wire, result, "legacy")
+    modern = await relayed(files_world, wire, result, "modern")
+
+    assert legacy.result == {"content": [{"type": "text", "text": '[1.0,"\\u00fc"]'}]}
+    assert modern.result["structuredContent"] == [1.0, "ü"]
+    assert fitted(b'{"content":[],"structuredContent":null}', modern=False) == b'{"content":[]}'
 
 
 async def test_a_pretty_printed_result_is_one_event_to_a_client_that_takes_events_only(

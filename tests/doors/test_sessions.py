@@ -113,6 +113,7 @@ async def test_a_deleted_session_is_not_found(wire: Wire) -> None:
     again = await wire.send(verb="DELETE", headers=headers)
 
     assert (ended.status, after.status, again.status) == (200, 404, 404)
+    assert after.error["code"] == -32001  # by which Claude Code tells it from another 404
 
 
 async def test_a_session_header_that_comes_twice_is_not_found(

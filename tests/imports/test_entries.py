@@ -102,6 +102,21 @@ def test_times_are_seconds_in_the_end(
 
 
 @pytest.mark.parametrize(
+    ("kinds", "timeout"), [(("stdio", "http"), 120), (("local", "remote"), 0.12)]
+)
+def test_a_time_under_mcp_is_in_the_unit_of_the_program_whose_kinds_these_are(
+    file: Path, kinds: tuple[str, str], timeout: float
+) -> None:
+    entries = {
+        "a": {"type": kinds[0], "command": ["c"], "timeout": 120},
+        "b": {"type": kinds[1], "url": "https://h.test/mcp", "timeout": 120},
+    }
+    servers = read(file, {"mcp": entries}).servers
+
+    assert [server.config.timeout for server in servers] == [timeout, timeout]
+
+
+@pytest.mark.parametrize(
     ("keys", "enabled"),
     [
         ({"disabled": True}, False),

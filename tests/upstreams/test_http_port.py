@@ -369,7 +369,7 @@ async def test_a_redirect_that_keeps_the_method_is_followed(
     [
         (b"302 Found", b"/new"),
         (b"303 See Other", b"/new"),
-        (b"304 Not Modified", b""),
+        (b"304 Not Modified", b"/new"),
         (b"307 Temporary Redirect", b"https://127.0.0.1/new"),
         (b"308 Permanent Redirect", b"http://other.invalid/new?key=sentinel"),
     ],
@@ -385,6 +385,18 @@ async def test_other_redirects_are_not_followed(
         assert caught.value.sent == (status[:3] in (b"303", b"304"))
         assert "sentinel" not in str(caught.value)
         assert await ask(exchange) == b"hi"
+
+
+@pytest.mark.parametrize("status", [b"304 Not Modified", b"307 Temporary Redirect"])
+async def test_a_redirect_that_leads_nowhere_is_told_as_such(
+    open_exchange: Opener, status: bytes
+) -> None:
+    away = b"HTTP/1.1 %s\r\nContent-Length: 0\r\n\r\n" % status
+    async with open_raw_server([away], [HI]) as server, open_exchange(server.url) as exchange:
+        with pytest.raises(UpstreamUnavailable, match="without saying where") as caught:
+            await ask(exchange)
+        assert caught.value.sent == (status[:3] == b"304")
+        assert len(server.requests) == 1
 
 
 async def test_a_redirect_in_a_circle_ends(open_exchange: Opener) -> None:

@@ -22,13 +22,14 @@ def _config(**fields: Any) -> ServerConfig:
 
 def test_a_tool_passes_byte_for_byte() -> None:
     raw = (
-        b'{ "icons":[1.0,9007199254740993],"name":"t" ,"title":"\\ud800","inputSchema":{ },'
-        b'"description":"D\\ud800","annotations":{"readOnlyHint":true,"idempotentHint":"yes"}}'
+        b'{ "new":[1.0,9007199254740993],"name":"t" ,"title":"\\ud800",'
+        b'"inputSchema":{ "type":"object","n":1.10},"icons":[{"src":"x","n":1.10}],'
+        b'"description":"D\\ud800","annotations":{"readOnlyHint":true,"new":1.10}}'
     )
     (tool,) = build_offer(_config(), [raw]).tools
     assert tool.id == ToolId("s", "t")
     assert tool.wire == raw
-    assert tool.input_schema == b"{ }"
+    assert tool.input_schema == b'{ "type":"object","n":1.10}'
     assert tool.description == "D?"
     assert tool.hints == Hints(read_only=True)
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from remit.doors.head import Head, Headers
 from remit.errors import RemitError
+from remit.model.protocol import INVALID_REQUEST
 
 Scope = MutableMapping[str, Any]
 Event = MutableMapping[str, Any]
@@ -33,12 +34,21 @@ class HttpRefusal(RemitError):
     Attributes:
         status: HTTP status.
         headers: More headers of the answer.
+        rpc_code: What an MCP client is told beside the status.
     """
 
-    def __init__(self, status: int, message: str, headers: Headers = ()) -> None:
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        headers: Headers = (),
+        *,
+        rpc_code: int = INVALID_REQUEST,
+    ) -> None:
         super().__init__(message)
         self.status = status
         self.headers = tuple(headers)
+        self.rpc_code = rpc_code
 
 
 class ClientGone(RemitError):

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 _ENDS_KEPT = 512
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+"""What some programs write before a text in UTF-8."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +56,7 @@ class Lines:
         if lines and not self._has_begun:
             self._has_begun = True
             if isinstance(first := lines[0], bytes):
-                lines[0] = first.removeprefix(_BYTE_ORDER_MARK)
+                lines[0] = first.removeprefix(BYTE_ORDER_MARK)
         return lines
 
     def _add(self, piece: bytes) -> None:

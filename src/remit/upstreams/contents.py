@@ -1,6 +1,7 @@
 """From a server's own lists of prompts, resources and templates to what remit offers of them.
 
-What cannot be offered is left out alone, with a note, as with tools (`offer.py`).
+What cannot be offered is left out alone, with a note, as with tools (`offer.py`), and so is what no
+client can read of the rest (`entries.py`).
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -11,6 +12,7 @@ import anyio
 
 from remit.errors import UpstreamProtocolError
 from remit.model.contents import Contents, Item, Kind
+from remit.upstreams.entries import PROMPT, RESOURCE, TEMPLATE, Fit, fitted
 from remit.upstreams.era import Era
 from remit.upstreams.listing import read_list
 from remit.upstreams.session import Session
@@ -23,6 +25,7 @@ class _List:
 
     Attributes:
         key: The member of an entry that identifies it.
+        known: What its other members are.
         texts: Members that have to be texts; every other client refuses the whole list else.
     """
 
@@ -31,11 +34,17 @@ class _List:
     member: str
     kind: Kind
     key: str
+    known: Mapping[str, Fit]
     texts: tuple[str, ...] = ()
 
 
 PROMPTS: Final = _List(
-    capability="prompts", method="prompts/list", member="prompts", kind=Kind.PROMPT, key="name"
+    capability="prompts",
+    method="prompts/list",
+    member="prompts",
+    kind=Kind.PROMPT,
+    key="name",
+    known=PROMPT,
 )
 RESOURCES: Final = _List(
     capability="resources",
@@ -43,6 +52,7 @@ RESOURCES: Final = _List(
     member="resources",
     kind=Kind.RESOURCE,
     key="uri",
+    known=RESOURCE,
     texts=("name",),
 )
 TEMPLATES: Final = _List(
@@ -51,6 +61,7 @@ TEMPLATES: Final = _List(
     member="resourceTemplates",
     kind=Kind.RESOURCE,
     key="uriTemplate",
+    known=TEMPLATE,
     texts=("name",),
 )
 
@@ -123,15 +134,21 @@ def build_items(
     items: dict[str, Item] = {}
     for position, raw in enumerate(listed, start=1):
         try:
-            own, required = _read(which, raw, items)
+            own, required, parts = _read(which, raw, items)
         except Malformed as error:
             note(f"left out entry {position} of its {which.method}: {error}")
             continue
-        items[own] = Item(id=which.kind.id(server, own), wire=raw, required=required)
+        kept, wrong = fitted(parts, which.known)
+        if wrong:
+            note(f"{which.method}: left out what is wrong in {own!r}: {wrong}")
+        wire = raw if kept == parts else joined(kept)
+        items[own] = Item(id=which.kind.id(server, own), wire=wire, required=required)
     return tuple(items.values())
 
 
-def _read(which: _List, raw: bytes, seen: Collection[str]) -> tuple[str, tuple[str, ...]]:
+def _read(
+    which: _List, raw: bytes, seen: Collection[str]
+) -> tuple[str, tuple[str, ...], Mapping[str, bytes]]:
     try:
         parts = members(raw)
     except Malformed as error:
@@ -148,7 +165,7 @@ def _read(which: _List, raw: bytes, seen: Collection[str]) -> tuple[str, tuple[s
             text.encode()
         except UnicodeEncodeError as error:  # a lone surrogate
             raise Malformed(f"{own!r}: its {which.key} or name is no text") from error
-    return own, tuple(_required(own, parts)) if which is PROMPTS else ()
+    return own, tuple(_required(own, parts)) if which is PROMPTS else (), parts
 
 
 def _required(own: str, parts: Mapping[str, bytes]) -> Iterator[str]:

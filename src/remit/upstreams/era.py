@@ -80,8 +80,8 @@ class Era:
         chosen = _member(initialize_result, "protocolVersion")
         if chosen not in HANDSHAKE_PROTOCOL_VERSIONS:
             raise UpstreamProtocolError(
-                f"speaks protocol revision {chosen!r}; remit speaks "
-                f"{', '.join(HANDSHAKE_PROTOCOL_VERSIONS + MODERN_PROTOCOL_VERSIONS)}"
+                f"answers initialize with protocol revision {chosen!r}; remit knows it with "
+                f"{', '.join(HANDSHAKE_PROTOCOL_VERSIONS)}"
             )
         return cls(str(chosen), _member(initialize_result, "capabilities"), may_ask)
 

@@ -132,6 +132,10 @@ def redirected(status: int, location: str, url: str) -> str | None:
     """
     if status not in _REDIRECTS:
         return None
+    if not location:
+        raise UpstreamUnavailable(
+            f"answered HTTP {status} without saying where to go on", sent=status not in _ELSEWHERE
+        )
     target = urljoin(url, location)
     if status not in _KEEPING_METHOD or not is_same_origin(target, url):
         # Following it would hand our credentials, or the arguments, to somebody else.

@@ -1,7 +1,8 @@
 """From a server's own list of tools to the tools that remit offers of it.
 
 An entry may say `tool_names: {ours: theirs}` and `tool_args: {our tool: {our argument: theirs}}`
-(R30); everything else passes as it is. What cannot be offered is left out alone, with a note.
+(R30); everything else passes as it is, but for what no client can read (`entries.py`). What cannot
+be offered is left out alone, with a note.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -15,6 +16,7 @@ from remit.model.param_headers import find_invalid_x_mcp_header, mcp_param_heade
 from remit.model.servers import ServerConfig
 from remit.model.tools import Hints, Tool, ToolId
 from remit.upstreams.contents import in_own_words
+from remit.upstreams.entries import TOOL, fitted
 from remit.upstreams.session import NO_HEADERS, ToolCall
 from remit.upstreams.wire import Malformed, joined, json_bytes, members, value_of
 
@@ -126,6 +128,8 @@ def build_offer(
             noted.append(f"left out entry {position} of its list: {error}")
             continue
         seen.add(theirs.name)
+        if theirs.wrong:
+            noted.append(f"tool {theirs.name!r}: left out what is wrong in it: {theirs.wrong}")
         for name in config.names_of(theirs.name):
             if kind_of(name) is not Kind.TOOL:
                 noted.append(f"left out tool {name!r}: its name reads as that of a {kind_of(name)}")
@@ -140,10 +144,15 @@ def build_offer(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Theirs:
-    """One tool as the server lists it."""
+    """One tool as the server lists it.
+
+    Attributes:
+        wrong: Members that were left out, since no client can read them.
+    """
 
     name: str
     raw: bytes
+    wrong: str
     parts: Mapping[str, bytes]
     schema: Mapping[str, object]
     headers: Mapping[tuple[str, ...], str]
@@ -171,7 +180,10 @@ class _Theirs:
         if problem is not None:
             raise Malformed(f"tool {name!r}: {problem}")
         headers = x_mcp_header_map(schema) if has_headers else {}
-        return cls(name=name, raw=raw, parts=parts, schema=schema, headers=headers)
+        kept, wrong = fitted(parts, TOOL)
+        if kept != parts:
+            raw, parts = joined(kept), kept
+        return cls(name=name, raw=raw, wrong=wrong, parts=parts, schema=schema, headers=headers)
 
     def offered_as(self, tool: ToolId, renames: Mapping[str, str]) -> Tool:
         """Return the tool under our names; without such its JSON is unaltered."""

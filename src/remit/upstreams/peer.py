@@ -13,7 +13,7 @@ from anyio.abc import TaskGroup
 
 from remit.errors import UnreadableAnswer, UpstreamError, UpstreamUnavailable
 from remit.model.event_stream import EVENT_STREAM, RETRY, Event
-from remit.model.lines import TooLong
+from remit.model.lines import BYTE_ORDER_MARK, TooLong
 from remit.upstreams.channel import result_of
 from remit.upstreams.dialogue import Dialogue, Heard
 from remit.upstreams.events import EventStream, is_event_stream
@@ -212,10 +212,11 @@ class HttpPeer:
     ) -> tuple[bytes, Envelope | None]:
         """Return the whole body as it arrives; or nothing, and the answer that its stream held."""
         with closing(answer):
-            is_stream = answer.status == _OK and is_event_stream(answer.headers)
-            if is_stream and number is not None:
-                return b"", await self._answer_in_stream(answer, number, dialogue)
-            return await answer.read(), None
+            if answer.status != _OK or not is_event_stream(answer.headers):
+                return await answer.read(), None
+            if number is None:  # nothing is to come on it, though some servers keep it open
+                return b"", None
+            return b"", await self._answer_in_stream(answer, number, dialogue)
 
     async def _answer_in_stream(
         self, answer: HttpAnswer, number: int, dialogue: Dialogue | None
@@ -289,6 +290,7 @@ class HttpPeer:
         try:
             if body[:1] == b"{":
                 return self._take(parse_envelope(body), body, number)
+            body = body.removeprefix(BYTE_ORDER_MARK)
             # Revision 2025-03-26 lets a server answer with an array.
             parts = elements(body) if body.lstrip()[:1] == b"[" else [body] if body else []
             found = [self._take(parse_envelope(part), part, number) for part in parts]

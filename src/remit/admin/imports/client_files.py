@@ -18,6 +18,7 @@ from remit.admin.yaml_source import child_path
 _REACHING = frozenset({"command", "url", "http_url", "sse_url"})
 _GEMINI = frozenset({"httpurl", "trust", "includetools", "excludetools"})
 _SECONDS = frozenset({"autoapprove", "alwaysallow"})
+_CRUSH = frozenset({"stdio", "http", "sse"})
 
 
 def _servers(
@@ -99,13 +100,16 @@ def _read_editor(data: Mapping[str, object], notebook: Notebook) -> Iterator[Raw
     yield from _servers(holder["servers"], where, notebook, inputs=inputs)
 
 
-def _is_opencode(data: Mapping[str, object]) -> bool:
+def _is_under_mcp(data: Mapping[str, object]) -> bool:
     entries = mapping_at(data, "mcp").values()
     return any(_is_entry(mapping_at(entry)) for entry in entries)
 
 
-def _read_opencode(data: Mapping[str, object], notebook: Notebook) -> Iterator[RawServer]:
-    servers = list(_servers(data["mcp"], "mcp", notebook, milliseconds=True))
+def _read_under_mcp(data: Mapping[str, object], notebook: Notebook) -> Iterator[RawServer]:
+    kinds = {text_at(mapping_at(entry), "type") for entry in mapping_at(data, "mcp").values()}
+    # Crush counts in seconds, opencode, whose servers are `local` or `remote`, in milliseconds.
+    milliseconds = kinds.isdisjoint(_CRUSH)
+    servers = list(_servers(data["mcp"], "mcp", notebook, milliseconds=milliseconds))
     names = [server.name for server in servers]
     off = switched_off(mapping_at(data, "tools"), names, notebook)
     yield from (replace(server, hidden=off[server.name]) for server in servers)
@@ -140,8 +144,8 @@ CLIENT_SHAPES: tuple[Shape, ...] = (
     ),
     Shape(
         name="map of servers under 'mcp'",
-        recognises=_is_opencode,
-        read=_read_opencode,
+        recognises=_is_under_mcp,
+        read=_read_under_mcp,
         sections=frozenset({"mcp", "tools"}),
     ),
     _has_servers("extensions"),

@@ -25,6 +25,7 @@ from remit.model.protocol import (
     DEFAULT_NEGOTIATED_VERSION,
     INPUT_REQUIRED_METHODS,
     MCP_PROTOCOL_VERSION_HEADER,
+    SESSION_NOT_FOUND,
 )
 
 SESSION_HEADER: Final = b"mcp-session-id"
@@ -194,7 +195,11 @@ class LegacyEra:
         if SESSION_HEADER not in request.exchange.repeated:
             session = self._sessions.find(session_id, request.principal, request.scope)
         if session is None:
-            raise HttpRefusal(404, "Session not found; send initialize to begin another")
+            raise HttpRefusal(
+                404,
+                "Session not found; send initialize to begin another",
+                rpc_code=SESSION_NOT_FOUND,
+            )
         return session
 
     def _needed_session(self, request: Request) -> Session:

@@ -13,7 +13,6 @@ from remit.doors.mcp.approach import Accepted, Approach
 from remit.doors.mcp.envelope import NULL, Fault
 from remit.doors.mcp.sse import respond_once
 from remit.model.principals import Principal
-from remit.model.protocol import INVALID_REQUEST
 
 OK: Final = 200
 
@@ -68,5 +67,5 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
 async def refuse(exchange: Exchange, refusal: HttpRefusal, headers: Headers) -> None:
     """Send what HTTP alone refuses, worded so that MCP clients show it to their user."""
-    fault = Fault(code=INVALID_REQUEST, message=str(refusal))
+    fault = Fault(code=refusal.rpc_code, message=str(refusal))
     await exchange.respond(refusal.status, error_answer(NULL, fault).body, headers=headers)

@@ -5,7 +5,7 @@ from typing import Final
 from remit.errors import UnreadableAnswer, UpstreamProtocolError
 from remit.model.protocol import SERVER_INFO_META_KEY
 from remit.upstreams.result_types import COMPLETE, COMPLETED
-from remit.upstreams.wire import Malformed, joined, members
+from remit.upstreams.wire import Malformed, joined, json_bytes, members
 
 PRIVATE: Final = b'"private"'
 
@@ -65,14 +65,21 @@ def _for_legacy(result: bytes) -> bytes:
     if parts.get("resultType", COMPLETE) != COMPLETE:
         raise UpstreamProtocolError("the tool asks for input that this connection cannot carry")
     kept = {name: raw for name, raw in parts.items() if not _is_unknown_to_legacy(name, raw)}
+    value = parts.get("structuredContent", b"null")
+    if value != b"null" and "structuredContent" not in kept and _is_empty(kept.get("content")):
+        kept["content"] = json_bytes([{"type": "text", "text": value.decode()}])
     if _SERVER_INFO in kept.get("_meta", b""):
         kept["_meta"] = _without_server_info(kept["_meta"])
     return result if kept == parts else joined(kept)
 
 
 def _is_unknown_to_legacy(name: str, raw: bytes) -> bool:
-    # Up to 2025-11-25 structured content is an object; the content beside it says the same.
+    # Up to 2025-11-25 structured content is an object. The content beside it should say the same.
     return name in _MODERN_MEMBERS or (name == "structuredContent" and raw[:1] != b"{")
+
+
+def _is_empty(content: bytes | None) -> bool:
+    return content is None or content.translate(None, b" \t\r\n") in (b"[]", b"null")
 
 
 def _without_server_info(meta: bytes) -> bytes:
