@@ -1,6 +1,6 @@
 """Members of JSON objects; of two with one name one reader takes the first, another the last."""
 
-from typing import Final
+from typing import Final, cast
 
 _LONGEST_SHOWN: Final = 80
 
@@ -15,6 +15,11 @@ class RepeatedMember(ValueError):
     def __init__(self, name: str) -> None:
         super().__init__("a member is there twice")  # a credential's names stay out of logs
         self.name = name[:_LONGEST_SHOWN]
+
+
+def members_of(value: object) -> dict[str, object]:
+    """Return the members of a JSON value; empty where it is no object."""
+    return cast("dict[str, object]", value) if isinstance(value, dict) else {}
 
 
 def members_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
