@@ -1,7 +1,6 @@
 """`remit agents`: the supervised workers that keys can be bound to."""
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
@@ -15,6 +14,7 @@ from remit.cli.output import ConfigFlag, JsonFlag, TenantFlag, as_rows, print_ta
 from remit.cli.remote import KeyFlag, UrlFlag, reach
 from remit.cli.remote_values import agent_of
 from remit.client import agents
+from remit.identity.clock import utc_now
 from remit.model.agents import Agent
 from remit.settings import Settings
 
@@ -147,7 +147,7 @@ async def _create(
             agent_id,
             tenant=installation.tenant.name,
             type_name=type_name,
-            now=datetime.now(UTC),
+            now=utc_now(),
             role=asked.get("role") or "",
             epic=asked.get("epic") or "",
             tmux_session=asked.get("tmux_session") or "",
@@ -202,7 +202,7 @@ async def _crashed(settings: Settings, agent_id: str) -> str:
         health = Health(
             Crew(installation.database, notices),
             notices,
-            clock=lambda: datetime.now(UTC),
+            clock=utc_now,
             new_id=new_id,
         )
         return await health.crashed(installation.tenant.name, agent_id)
