@@ -44,6 +44,7 @@ from remit.model.counts import counted
 from remit.model.decision_log import LoggedDecision, usual_rows
 from remit.model.events import AuditEvent, AuditQuery
 from remit.model.retention import Cut, Retention
+from remit.model.times import in_utc
 from remit.settings import Settings
 from remit.storage.audit import AuditLog, open_audit
 from remit.storage.chain import ChainReport
@@ -482,9 +483,7 @@ def _utc(moment: datetime | None) -> datetime | None:
     """Return *moment* in UTC; leave with status 2 where that has no such time."""
     if moment is None:
         return None
-    if moment.tzinfo is None:
-        return moment.replace(tzinfo=UTC)
     try:
-        return moment.astimezone(UTC)
+        return in_utc(moment)
     except OverflowError:
         fail(f"{moment.isoformat()} is beyond the calendar in UTC", EXIT_USAGE)

@@ -12,6 +12,7 @@ from uuid import UUID
 
 from remit.model.calls import OutcomeKind
 from remit.model.events import AuditEvent, EventKind
+from remit.model.times import in_utc
 from remit.storage.chain import FIELDS
 
 _OPTIONAL: Final = frozenset({"member", "result", "error", "agent"})
@@ -75,9 +76,7 @@ def _time(value: Any) -> Any:
             value = datetime.fromisoformat(value)
         except ValueError:
             return value
-    if not isinstance(value, datetime):
-        return value
-    return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+    return in_utc(value) if isinstance(value, datetime) else value
 
 
 def _substitute(name: str, value: Any, event_id: Any) -> Any:

@@ -29,6 +29,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import TypeEngine
 
+from remit.model.times import in_utc
 from remit.storage.texts import storable, storable_json
 
 
@@ -70,9 +71,7 @@ class UtcTime(TypeDecorator[datetime]):
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002 - given by SQLAlchemy
         """Give back the zone."""
-        if value is None:
-            return None
-        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+        return None if value is None else in_utc(value)
 
 
 def _uuid() -> TypeEngine[Any]:
