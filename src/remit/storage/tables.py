@@ -70,8 +70,11 @@ class UtcTime(TypeDecorator[datetime]):
         return value.astimezone(UTC)
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002 - given by SQLAlchemy
-        """Give back the zone."""
-        return None if value is None else in_utc(value)
+        """Give back the zone; what has no time in UTC is a ValueError, as what is no time is."""
+        try:
+            return None if value is None else in_utc(value)
+        except OverflowError as error:
+            raise ValueError(f"{value!r} is beyond the calendar in UTC") from error
 
 
 def _uuid() -> TypeEngine[Any]:
