@@ -1,6 +1,9 @@
-"""Members of JSON objects; of two with one name one reader takes the first, another the last."""
+"""JSON read strictly, and what is in its objects.
 
-from typing import Final, cast
+Of two members with one name one reader takes the first, another the last.
+"""
+
+from typing import Final, NoReturn, cast
 
 _LONGEST_SHOWN: Final = 80
 
@@ -33,3 +36,12 @@ def members_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
         names = [name for name, _ in pairs]
         raise RepeatedMember(next(name for name in names if names.count(name) > 1))
     return members
+
+
+def no_constant(name: str) -> NoReturn:
+    """Refuse `NaN` and the infinities: the `parse_constant` of every strict reader.
+
+    Raises:
+        ValueError: Always.
+    """
+    raise ValueError(f"{name} is no JSON")
