@@ -10,7 +10,7 @@ from remit.app.installation import Installation, open_installation
 from remit.calls.ids import new_id
 from remit.cli.changes import making
 from remit.cli.lines import print_json, say
-from remit.cli.output import ConfigFlag, JsonFlag, TenantFlag, as_rows, print_table, run
+from remit.cli.output import ConfigFlag, JsonFlag, TenantFlag, print_entries, run
 from remit.cli.remote import KeyFlag, UrlFlag, reach
 from remit.cli.remote_values import agent_of
 from remit.client import agents
@@ -127,12 +127,11 @@ def list_agents(
     else:
         found = run(lambda: _all(Settings.read(config, tenant=tenant)))
     entries = [_entry(agent) for agent in found]
-    if as_json:
-        print_json(entries)
-        return
-    columns = ("id", "type", "role", "epic", "created")
-    print_table(
-        columns, as_rows(entries, columns), empty="no agents: make one with `remit agents create`"
+    print_entries(
+        entries,
+        ("id", "type", "role", "epic", "created"),
+        empty="no agents: make one with `remit agents create`",
+        as_json=as_json,
     )
 
 

@@ -30,9 +30,8 @@ from remit.cli.output import (
     ConfigFlag,
     JsonFlag,
     TenantFlag,
-    as_rows,
     fail,
-    print_table,
+    print_entries,
     run,
 )
 from remit.cli.remote import KeyFlag, Remote, UrlFlag, reach
@@ -229,10 +228,7 @@ def decisions(
     else:
         rows = run(lambda: _decisions(Settings.read(config, tenant=tenant), agent, most))
         found = [decision_entry(row) for row in rows]
-    if as_json:
-        print_json(found)
-    else:
-        print_table(LOGGED, as_rows(found, LOGGED), empty="no decisions")
+    print_entries(found, LOGGED, empty="no decisions", as_json=as_json)
 
 
 @audit_app.command()
@@ -457,11 +453,14 @@ async def _shown_tail(
 
 
 def _print(events: Sequence[AuditEvent], *, as_json: bool, titled: bool = True) -> None:
-    if as_json:
-        print_json([audit_entry(event) for event in events])
-    else:
-        rows = [_row(event) for event in events]
-        print_table(COLUMNS, as_rows(rows, COLUMNS), empty="no calls match", titled=titled)
+    print_entries(
+        [audit_entry(event) for event in events],
+        COLUMNS,
+        [_row(event) for event in events],
+        empty="no calls match",
+        as_json=as_json,
+        titled=titled,
+    )
 
 
 def _row(event: AuditEvent) -> dict[str, object]:
