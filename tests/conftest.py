@@ -60,6 +60,13 @@ def postgres() -> Generator[Postgres]:
         yield server
 
 
+@pytest.fixture
+def postgres_url(postgres: Postgres) -> Generator[str]:
+    """Make a database for one test."""
+    with postgres.database() as url:
+        yield url
+
+
 def pytest_collection_finish() -> None:
     """Leave what all tests are out of every later search for garbage, which took 0.8 s for it."""
     gc.collect()

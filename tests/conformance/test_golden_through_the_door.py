@@ -1,19 +1,16 @@
 """The golden tables by list and by call, through the MCP door over HTTP (S2.9, S3.6-S3.10)."""
 
-import csv
 from dataclasses import replace
-from pathlib import Path
 
 import aiohttp
 import pytest
+from tests.conformance.tables import rows
 from tests.doors.worlds import Wire, World, build_world, serving, tool
 from tests.policy.test_golden_layers import TABLES, options_of
 
 from remit.model.grants import PolicySettings
 from remit.model.principals import AgentType, Principal, PrincipalKind, ServerPolicy, UserRole
 from remit.model.roles import Role
-
-GOLDEN = Path(__file__).parent / "golden"
 
 CALLERS = {
     "user": Principal(kind=PrincipalKind.USER, name="u", user_roles=(UserRole.USER,)),
@@ -24,11 +21,6 @@ CALLERS = {
         for kind in AgentType
     },
 }
-
-
-def rows(name: str) -> list[dict[str, str]]:
-    with (GOLDEN / name).open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
 
 
 def toolset(caller: str, options: str) -> list[str]:

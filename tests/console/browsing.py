@@ -187,3 +187,9 @@ def overflow(page: Page) -> list[str]:
         }"""
     )
     return wide
+
+
+def look_at(page: Page) -> None:
+    """Fail unless a page can be read by everybody and fits its window."""
+    assert axe_violations(page) == [], page.url
+    assert overflow(page) == [], page.url

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from tests.console.browsing import Windows, axe_violations, overflow
+from tests.console.browsing import Windows, axe_violations, look_at
 from tests.console.office import Office
 from tests.console.reading import Reading
 
@@ -355,8 +355,7 @@ def test_by_keyboard_from_a_denied_cell_to_its_explanation(new_page: Windows) ->
     tab.get_by_role("heading", name="Refused").wait_for()
     assert tool is not None
     assert tab.url.endswith(tool)
-    assert axe_violations(tab) == []
-    assert overflow(tab) == []
+    look_at(tab)
     tab.get_by_role("link", name="Who else can call it?").click()
     tab.get_by_role("heading", name="Roles (").wait_for()
     assert axe_violations(tab) == []

@@ -10,7 +10,7 @@ from playwright.sync_api import Page as Tab
 from playwright.sync_api import expect
 from tests.console.browsing import Theme, Windows
 from tests.console.office import Office
-from tests.console.test_looks import LOOKS, look_at
+from tests.console.test_looks import LOOKS, look_at_on_any_screen
 
 from remit.client import Client, authority, keys, roles
 from remit.client.authority import Wanted
@@ -77,9 +77,9 @@ def test_what_belongs_to_roles_and_revisions_can_be_read_by_everybody(
     """Forms, previews and what is refused: pages that no link without a name leads to."""
     tab = new_page("administrator", "/roles/role?name=devops_engineer", theme=theme, width=width,
                    forgives=["422"])  # fmt: skip
-    look_at(tab)
+    look_at_on_any_screen(tab)
     tab.get_by_role("link", name="Edit", exact=True).click()
-    look_at(tab)
+    look_at_on_any_screen(tab)
     tab.get_by_label("Deny", exact=True).fill("deploy/restart_*")
     preview(tab)
     tab.go_back()
@@ -88,10 +88,10 @@ def test_what_belongs_to_roles_and_revisions_can_be_read_by_everybody(
     expect(tab.get_by_role("alert")).to_contain_text("bad-pattern")
     for path in ("/roles/new", "/roles/grants", "/roles/grants/new", "/revisions/edit"):
         tab.goto(f"/console{path}")
-        look_at(tab)
+        look_at_on_any_screen(tab)
 
 
 def preview(tab: Tab) -> None:
     tab.get_by_role("button", name="Show what changes").click()
     tab.wait_for_load_state()
-    look_at(tab)
+    look_at_on_any_screen(tab)

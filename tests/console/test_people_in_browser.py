@@ -5,9 +5,8 @@ import time
 from uuid import uuid4
 
 import pytest
-from playwright.sync_api import Page as Tab
 from playwright.sync_api import expect
-from tests.console.browsing import Windows, axe_violations, overflow
+from tests.console.browsing import Windows, look_at
 from tests.console.office import Office
 
 from remit.client import Client, agents, inbox, keys
@@ -90,8 +89,3 @@ def until_told(office: Office, name: str) -> None:
     deadline = time.monotonic() + LONGEST_WAIT
     while all(mail.from_agent != name for mail in office.client().ask(inbox.list_newest()).items):
         assert time.monotonic() < deadline, office.running.log.read_text()[-5000:]
-
-
-def look_at(tab: Tab) -> None:
-    assert axe_violations(tab) == [], tab.url
-    assert overflow(tab) == [], tab.url

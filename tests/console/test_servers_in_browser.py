@@ -2,7 +2,7 @@
 
 from playwright.sync_api import Page as Tab
 from playwright.sync_api import expect
-from tests.console.browsing import Windows, axe_violations, overflow
+from tests.console.browsing import Windows, look_at
 from tests.console.callers import reaching
 from tests.console.office import Office
 
@@ -64,8 +64,3 @@ def remove(tab: Tab, office: Office) -> None:
     tab.get_by_role("button", name="Remove").click()
     tab.get_by_role("button", name="Save as revision").click()
     expect(tab.get_by_text(f"{NAME} is removed.")).to_be_visible()
-
-
-def look_at(tab: Tab) -> None:
-    assert axe_violations(tab) == [], tab.url
-    assert overflow(tab) == [], tab.url

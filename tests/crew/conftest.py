@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from remit.testing.crew_gateway import CrewFolk, CrewGateway, open_crew_gateway, open_folk
-from remit.testing.services import Postgres
 
 
 @pytest.fixture(scope="module")
@@ -33,10 +32,3 @@ def name() -> Callable[[str], str]:
     """Return a name that no other test of the module has."""
     tail = uuid.uuid4().hex[:8]
     return lambda what: f"{what}-{tail}"
-
-
-@pytest.fixture
-def postgres_url(postgres: Postgres) -> Generator[str]:
-    """Make a database for one test."""
-    with postgres.database() as url:
-        yield url

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from tests.crew.work import make_epic
+
 from remit.model.agents import active_agent
 from remit.model.principals import AgentType, Principal, PrincipalKind
 from remit.testing.crew_gateway import CrewCaller, CrewFolk, CrewGateway, open_folk
@@ -63,7 +65,7 @@ async def test_nobody_approves_its_own_work_as_its_orchestrator(
 ) -> None:
     async with open_folk(crew_gateway) as folk:
         boss = await folk.supervisor(name("s1"))
-        epic = (await boss.does("epic__create", title="Shop", description="d"))["epicId"]
+        epic = await make_epic(boss)
         o1 = await folk.orchestrator(name("o1"), epic=epic)
         w1 = await folk.agent(name("w1"), AgentType.WORKER, act_for=(o1.id,))
         task = await _task_of(boss, w1, epic)

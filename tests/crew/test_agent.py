@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from tests.crew.work import make_epic, make_task
+
 from remit.admin.agents import notes_on
 from remit.model.agents import Agent
 from remit.model.crew import Change
@@ -148,15 +150,14 @@ async def test_a_task_that_an_agents_new_type_cannot_work_on_is_noted(
     folk: CrewFolk, name: Name
 ) -> None:
     boss, w1 = await folk.supervisor(name("s1")), await folk.worker(name("w1"))
-    epic = (await boss.does("epic__create", title="Shop", description="d"))["epicId"]
-    made = await boss.does("task__create", title="Cart", description="d", epicId=epic)
-    await boss.does("task__assign", taskId=made["taskId"], agentId=w1.id)
+    epic = await make_epic(boss)
+    task = await make_task(boss, epic, w1)
     now = datetime.now(UTC)
     agent = Agent(id=w1.id, tenant="default", type=AgentType.WORKER, epic="none", created=now)
 
     assert await notes_on(folk.crew, agent) == ()
     (note,) = await notes_on(folk.crew, replace(agent, type=AgentType.SUPERVISOR, epic=epic))
-    assert f"still has the task {made['taskId']!r}" in note
+    assert f"still has the task {task!r}" in note
 
 
 async def test_an_epic_or_task_that_is_gone_is_not_found(folk: CrewFolk, name: Name) -> None:

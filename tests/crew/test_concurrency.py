@@ -12,6 +12,7 @@ from pathlib import Path
 
 import anyio
 import pytest
+from tests.crew.work import make_epic
 
 from remit.model.crew import TaskState
 from remit.testing.crew_gateway import CrewCaller, CrewFolk, open_crew_gateway, open_folk
@@ -45,7 +46,7 @@ async def test_nothing_is_lost_and_nothing_happens_twice(tmp_path: Path, databas
 async def _all_at_once(folk: CrewFolk) -> None:
     bosses = [await folk.supervisor(f"s{n}") for n in range(PROCESSES)]
     workers = [await folk.worker(f"w{n}") for n in range(WORKERS)]
-    epic = (await bosses[0].does("epic__create", title="Shop", description="d"))["epicId"]
+    epic = await make_epic(bosses[0])
     tasks = [await _made(bosses[0], epic, number) for number in range(TASKS)]
     before = len(await folk.crew.events(after=0, limit=100_000))
     done: list[dict[str, list[list[str]]]] = []

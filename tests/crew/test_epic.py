@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import pytest
+from tests.crew.work import make_epic
 
 from remit.model.crew import EPIC_MOVES, EpicState
 from remit.testing.crew_gateway import CrewCaller, CrewFolk
@@ -101,7 +102,7 @@ async def test_what_is_left_of_a_cancelled_epic_is_failed_and_its_workers_are_fr
 ) -> None:
     boss, w1 = await folk.supervisor(name("s1")), await folk.worker(name("w1"))
     o1 = await folk.orchestrator(name("o1"))
-    epic = (await o1.does("epic__create", title="Shop", description="d"))["epicId"]
+    epic = await make_epic(o1)
     tasks = [
         (await o1.does("task__create", title=title, description="d"))["taskId"]
         for title in ("Done", "Begun", "Waiting")

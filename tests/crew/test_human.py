@@ -166,6 +166,8 @@ async def test_what_cannot_be_read_or_answered_is_said(folk: CrewFolk, name: Any
     remit("inbox", "read", "none", expect=2)
     remit("inbox", "read", between["mailId"], expect=2)
     remit("inbox", "reply", to_human["mailId"], " ", expect=2)
+    unread = json.loads(remit("inbox", "list", "--json"))
+    assert to_human["mailId"] in [mail["id"] for mail in unread]
 
 
 def test_an_answer_to_an_answer_says_so_once() -> None:

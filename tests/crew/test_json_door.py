@@ -1,28 +1,21 @@
 """The crew at `POST /mcp/execute`: its own codes and texts, its doors' promises (S3.1-S3.5)."""
 
-import csv
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
+
+from tests.conformance.tables import rows
 
 from remit.model.principals import AgentType
 from remit.testing.crew_gateway import CrewFolk, CrewGateway, open_folk
 
 Name = Callable[[str], str]
 
-GOLDEN = Path(__file__).parents[1] / "conformance" / "golden" / "agent_types.csv"
-
 
 def golden() -> list[tuple[AgentType, str, bool]]:
-    with GOLDEN.open(encoding="utf-8", newline="") as file:
-        return [
-            (
-                AgentType(row["type"]),
-                f"mcp__{row['server']}__{row['tool']}",
-                row["verdict"] == "allow",
-            )
-            for row in csv.DictReader(file)
-        ]
+    return [
+        (AgentType(row["type"]), f"mcp__{row['server']}__{row['tool']}", row["verdict"] == "allow")
+        for row in rows("agent_types.csv")
+    ]
 
 
 async def test_each_type_can_call_exactly_its_tools(crew_gateway: CrewGateway, name: Name) -> None:

@@ -1,13 +1,12 @@
 """Agent type x tool against the golden table, by list and by call, at a real door (S3.6-S3.10)."""
 
-import csv
 import json
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import jsonschema_rs
+from tests.conformance.tables import rows
 
 from remit.crew.servers import TOOLS
 from remit.model.principals import AgentType
@@ -17,32 +16,29 @@ from remit.testing.crew_gateway import CrewFolk
 Name = Callable[[str], str]
 Rows = dict[AgentType, dict[str, bool]]
 
-GOLDEN = Path(__file__).parents[1] / "conformance" / "golden" / "agent_types.csv"
-
 
 def _rows() -> Rows:
-    with GOLDEN.open(encoding="utf-8", newline="") as file:
-        rows: Rows = {each: {} for each in AgentType}
-        for row in csv.DictReader(file):
-            name = f"{row['server']}__{row['tool']}"
-            rows[AgentType(row["type"])][name] = row["verdict"] == "allow"
-        return rows
+    found: Rows = {each: {} for each in AgentType}
+    for row in rows("agent_types.csv"):
+        name = f"{row['server']}__{row['tool']}"
+        found[AgentType(row["type"])][name] = row["verdict"] == "allow"
+    return found
 
 
 async def test_each_type_is_shown_exactly_its_tools(folk: CrewFolk, name: Name) -> None:
     """S3.7, S3.40, R7: SUPERVISOR is the top, and ORCHESTRATOR has no tool of a supervisor."""
-    for agent_type, rows in _rows().items():
+    for agent_type, verdicts in _rows().items():
         agent = await folk.agent(name(agent_type.value), agent_type)
 
-        assert set(await agent.tools()) == {tool for tool, allowed in rows.items() if allowed}
+        assert set(await agent.tools()) == {tool for tool, allowed in verdicts.items() if allowed}
 
 
 async def test_each_type_can_call_exactly_its_tools(folk: CrewFolk, name: Name) -> None:
     """What is denied is answered as what does not exist (R14)."""
-    for agent_type, rows in _rows().items():
+    for agent_type, verdicts in _rows().items():
         agent = await folk.agent(name(agent_type.value), agent_type)
         absent = await agent.answer("mail__no_such_tool")
-        for tool, allowed in rows.items():
+        for tool, allowed in verdicts.items():
             answer = await agent.answer(tool, nonsense=1)
 
             if allowed:  # it got as far as its arguments

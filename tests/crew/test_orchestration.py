@@ -5,28 +5,18 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import anyio
+from tests.crew.work import make_epic, make_task
 
 from remit.model.crew import Change
 from remit.storage.agents import Agents
-from remit.testing.crew_gateway import CrewCaller, CrewFolk
+from remit.testing.crew_gateway import CrewFolk
 
 Name = Callable[[str], str]
 
 
-async def _epic(boss: CrewCaller) -> str:
-    return (await boss.does("epic__create", title="Shop", description="d"))["epicId"]
-
-
-async def _task(boss: CrewCaller, epic: str, worker: CrewCaller | None = None) -> str:
-    made = await boss.does("task__create", title="Cart", description="d", epicId=epic)
-    if worker is not None:
-        await boss.does("task__assign", taskId=made["taskId"], agentId=worker.id)
-    return made["taskId"]
-
-
 async def test_an_epic_gets_one_orchestrator(folk: CrewFolk, name: Name) -> None:
     boss = await folk.supervisor(name("s1"))
-    epic = await _epic(boss)
+    epic = await make_epic(boss)
     made: list[str] = []
 
     async def create() -> None:
@@ -52,7 +42,7 @@ async def test_an_epic_whose_orchestrator_went_elsewhere_gets_another(
     folk: CrewFolk, name: Name
 ) -> None:
     boss = await folk.supervisor(name("s1"))
-    epic, other = await _epic(boss), await _epic(boss)
+    epic, other = await make_epic(boss), await make_epic(boss)
     first = (await boss.does("orchestrator__create", epicId=epic))["agentId"]
     agents = Agents(folk.database)
     agent = await agents.find("default", first)
@@ -70,7 +60,7 @@ async def test_a_failed_task_that_is_given_to_another_begins_anew(
 ) -> None:
     boss = await folk.supervisor(name("s1"))
     w1, w2 = await folk.worker(name("w1")), await folk.worker(name("w2"))
-    task = await _task(boss, await _epic(boss), w1)
+    task = await make_task(boss, await make_epic(boss), w1)
     await w1.does("task__update_status", state="IN_PROGRESS")
     await w1.does("task__update_status", state="FAILED", failureReason="lost")
     stored = await folk.crew.find_task("default", task)
@@ -105,19 +95,19 @@ async def test_who_was_not_active_for_long_is_unhealthy(folk: CrewFolk, name: Na
 async def test_recovery_begins_an_epics_work_anew(folk: CrewFolk, name: Name) -> None:
     """S3.37: unfinished tasks are PENDING, workers free, the human has mail."""
     boss = await folk.supervisor(name("s1"))
-    epic = await _epic(boss)
+    epic = await make_epic(boss)
     o1 = await folk.orchestrator(name("o1"), epic=epic)
     w1, w2 = await folk.worker(name("w1")), await folk.worker(name("w2"))
-    done, lost = await _task(boss, epic, w1), ""
+    done, lost = await make_task(boss, epic, w1), ""
     for state in ("IN_PROGRESS", "REVIEW", "COMPLETED"):
         mover = boss if state == "COMPLETED" else w1
         await mover.does("task__update_status", state=state, taskId=done)
-    lost = await _task(boss, epic, w2)
+    lost = await make_task(boss, epic, w2)
     await w2.does("task__update_status", state="IN_PROGRESS")
     tired = await folk.crew.find_task("default", lost)
     assert tired is not None
     await folk.crew.apply(Change(tasks=(replace(tired, attempts=3),)))
-    waiting = await _task(boss, epic)
+    waiting = await make_task(boss, epic)
 
     recovered = await boss.does("orchestrator__recover", agentId=o1.id)
 
@@ -139,9 +129,9 @@ async def test_recovery_begins_an_epics_work_anew(folk: CrewFolk, name: Name) ->
 async def test_a_paused_agent_rests_until_it_is_resumed(folk: CrewFolk, name: Name) -> None:
     boss, w1 = await folk.supervisor(name("s1")), await folk.worker(name("w1"))
     idle = await folk.worker(name("w2"))
-    epic = await _epic(boss)
-    await _task(boss, epic, w1)
-    other = await _task(boss, epic)
+    epic = await make_epic(boss)
+    await make_task(boss, epic, w1)
+    other = await make_task(boss, epic)
 
     paused = await boss.does("supervisor__pause_agent", agentId=w1.id, reason="budget")
     again = await boss.does("supervisor__pause_agent", agentId=w1.id, reason="budget")
@@ -170,10 +160,10 @@ async def test_a_paused_supervisor_changes_nothing_and_resumes_nobody(
 ) -> None:
     boss, wild = await folk.supervisor(name("s1")), await folk.supervisor(name("s2"))
     w1, w2 = await folk.worker(name("w1")), await folk.worker(name("w2"))
-    epic = await _epic(boss)
+    epic = await make_epic(boss)
     o1 = await folk.orchestrator(name("o1"), epic=epic)
-    other = await _epic(boss)
-    task = await _task(boss, epic, w1)
+    other = await make_epic(boss)
+    task = await make_task(boss, epic, w1)
     await boss.does("supervisor__pause_agent", agentId=wild.id, reason="runs wild")
 
     codes = [
@@ -194,8 +184,8 @@ async def test_a_paused_supervisor_changes_nothing_and_resumes_nobody(
 async def test_a_task_goes_from_one_worker_to_another(folk: CrewFolk, name: Name) -> None:
     boss = await folk.supervisor(name("s1"))
     w1, w2 = await folk.worker(name("w1")), await folk.worker(name("w2"))
-    epic = await _epic(boss)
-    task = await _task(boss, epic, w1)
+    epic = await make_epic(boss)
+    task = await make_task(boss, epic, w1)
     await w1.does("task__update_status", state="IN_PROGRESS")
 
     moved = await boss.does("supervisor__reassign_task", taskId=task, agentId=w2.id)

@@ -6,6 +6,7 @@ from typing import Any
 
 import anyio
 import pytest
+from tests.crew.work import make_epic, make_task
 
 from remit.crew.listing import MOST_TASKS
 from remit.model.crew import TASK_MOVES, Change, Comment, Task, TaskState
@@ -24,20 +25,9 @@ TO = {
 """The way of an assigned task to each state."""
 
 
-async def _epic(boss: CrewCaller) -> str:
-    return (await boss.does("epic__create", title="Shop", description="d"))["epicId"]
-
-
-async def _task(boss: CrewCaller, epic: str, worker: CrewCaller | None = None) -> str:
-    made = await boss.does("task__create", title="Cart", description="d", epicId=epic)
-    if worker is not None:
-        await boss.does("task__assign", taskId=made["taskId"], agentId=worker.id)
-    return made["taskId"]
-
-
 async def test_a_task_is_made_assigned_worked_on_and_listed(folk: CrewFolk, name: Name) -> None:
     boss = await folk.supervisor(name("s1"))
-    epic = await _epic(boss)
+    epic = await make_epic(boss)
     o1 = await folk.orchestrator(name("o1"), epic=epic)
     w1 = await folk.worker(name("w1"))
 
@@ -73,12 +63,12 @@ async def test_a_task_is_made_assigned_worked_on_and_listed(folk: CrewFolk, name
 async def test_a_long_list_of_tasks_ends_and_goes_on(folk: CrewFolk, name: Name) -> None:
     """Whoever may make tasks must not fill a gateway's memory with the answer to a list."""
     boss = await folk.supervisor(name("s1"))
-    epic, other = await _epic(boss), await _epic(boss)
+    epic, other = await make_epic(boss), await make_epic(boss)
     o1 = await folk.orchestrator(name("o1"), epic=epic)
     ids = [name(f"t{number:04}") for number in range(MOST_TASKS + 1)]
     now = datetime.now(UTC)
     await folk.crew.apply(Change(tasks=tuple(_in_review(each, epic, now) for each in ids)))
-    foreign = await _task(boss, other)
+    foreign = await make_task(boss, other)
 
     for tool in ("task__list", "epic__list_tasks", "epic__get_review_queue"):
         first = await o1.does(tool)
@@ -95,7 +85,7 @@ async def test_of_many_comments_the_last_are_told_and_all_are_counted(
     folk: CrewFolk, name: Name
 ) -> None:
     boss = await folk.supervisor(name("s1"))
-    task, now = await _task(boss, await _epic(boss)), datetime.now(UTC)
+    task, now = await make_task(boss, await make_epic(boss)), datetime.now(UTC)
     said = [
         Comment(
             id=name(f"c{number:02}"),
@@ -135,10 +125,10 @@ async def test_a_task_goes_where_it_may_and_nowhere_else(
 ) -> None:
     """S3.35."""
     boss = await folk.supervisor(name("s1"))
-    epic = await _epic(boss)
+    epic = await make_epic(boss)
     for state in TaskState:
         worker = await folk.worker(name(state.value))
-        task = await _task(boss, epic, worker)
+        task = await make_task(boss, epic, worker)
         for step in TO[start]:
             mover = boss if step == "COMPLETED" else worker
             await mover.does("task__update_status", state=step, taskId=task)
@@ -156,9 +146,9 @@ async def test_a_task_goes_where_it_may_and_nowhere_else(
 async def test_nobody_approves_its_own_work(folk: CrewFolk, name: Name) -> None:
     """S3.8, S3.37: approving is the manager's, by whichever tool."""
     boss, w1 = await folk.supervisor(name("s1")), await folk.worker(name("w1"))
-    epic = await _epic(boss)
+    epic = await make_epic(boss)
     o1 = await folk.orchestrator(name("o1"), epic=epic)
-    task = await _task(boss, epic, w1)
+    task = await make_task(boss, epic, w1)
     await w1.does("task__update_status", state="IN_PROGRESS")
     await w1.does("task__update_status", state="REVIEW")
 
@@ -177,14 +167,14 @@ async def test_nobody_begins_work_on_an_epic_that_has_ended(folk: CrewFolk, name
     """What is COMPLETED has no task that is not done, and stays so."""
     boss = await folk.supervisor(name("s1"))
     w1, w2 = await folk.worker(name("w1")), await folk.worker(name("w2"))
-    epic = await _epic(boss)
+    epic = await make_epic(boss)
     await boss.does("epic__update_status", state="IN_PROGRESS", epicId=epic)
-    failed = await _task(boss, epic, w1)
+    failed = await make_task(boss, epic, w1)
     for state in ("IN_PROGRESS", "FAILED"):
         await w1.does("task__update_status", state=state)
     await boss.does("epic__update_status", state="COMPLETED", epicId=epic)
-    dropped = await _epic(boss)
-    waiting = await _task(boss, dropped)
+    dropped = await make_epic(boss)
+    waiting = await make_task(boss, dropped)
     await boss.does("epic__update_status", state="CANCELLED", epicId=dropped)
 
     assert [
@@ -199,7 +189,7 @@ async def test_nobody_begins_work_on_an_epic_that_has_ended(folk: CrewFolk, name
 async def test_its_worker_is_at_what_the_task_is(folk: CrewFolk, name: Name) -> None:
     """S3.31."""
     boss, w1 = await folk.supervisor(name("s1")), await folk.worker(name("w1"))
-    task = await _task(boss, await _epic(boss), w1)
+    task = await make_task(boss, await make_epic(boss), w1)
     seen: list[tuple[Any, Any]] = []
 
     for state in ("IN_PROGRESS", "BLOCKED", "IN_PROGRESS", "REVIEW", "COMPLETED"):
@@ -221,14 +211,14 @@ async def test_a_failed_task_frees_its_worker_and_can_be_taken_up_again(
     folk: CrewFolk, name: Name
 ) -> None:
     boss, w1 = await folk.supervisor(name("s1")), await folk.worker(name("w1"))
-    epic = await _epic(boss)
-    task = await _task(boss, epic, w1)
+    epic = await make_epic(boss)
+    task = await make_task(boss, epic, w1)
     await w1.does("task__update_status", state="IN_PROGRESS")
 
     await w1.does("task__update_status", state="FAILED", failureReason="no network")
     failed = await boss.does("task__get", taskId=task)
     assert await w1.fails("task__update_status", state="IN_PROGRESS") == "INVALID_AGENT_STATE"
-    other = await _task(boss, epic, w1)
+    other = await make_task(boss, epic, w1)
     again = await w1.fails("task__update_status", state="IN_PROGRESS", taskId=task)
     await w1.does("task__update_status", state="PENDING", taskId=other)
     await w1.does("task__update_status", state="IN_PROGRESS", taskId=task)
@@ -243,7 +233,7 @@ async def test_a_failed_task_frees_its_worker_and_can_be_taken_up_again(
 async def test_update_state_is_update_status(folk: CrewFolk, name: Name) -> None:
     """R34, tools.md."""
     boss, w1 = await folk.supervisor(name("s1")), await folk.worker(name("w1"))
-    await _task(boss, await _epic(boss), w1)
+    await make_task(boss, await make_epic(boss), w1)
 
     moved = await w1.does("mcp__task__update_state", state="IN_PROGRESS")
 
@@ -255,9 +245,9 @@ async def test_a_worker_moves_its_own_task_alone(folk: CrewFolk, name: Name) -> 
     """R9: layer F."""
     boss = await folk.supervisor(name("s1"))
     w1, w2 = await folk.worker(name("w1")), await folk.worker(name("w2"))
-    epic = await _epic(boss)
-    task = await _task(boss, epic, w1)
-    unassigned = await _task(boss, epic)
+    epic = await make_epic(boss)
+    task = await make_task(boss, epic, w1)
+    unassigned = await make_task(boss, epic)
     move = "task__update_status"
 
     assert await w2.fails(move, state="IN_PROGRESS", taskId=task) == "PERMISSION_DENIED"
@@ -273,12 +263,12 @@ async def test_a_worker_moves_its_own_task_alone(folk: CrewFolk, name: Name) -> 
 async def test_an_orchestrator_has_the_tasks_of_its_epic(folk: CrewFolk, name: Name) -> None:
     """R9: layer F, S3.41."""
     boss = await folk.supervisor(name("s1"))
-    epic, other = await _epic(boss), await _epic(boss)
+    epic, other = await make_epic(boss), await make_epic(boss)
     o1 = await folk.orchestrator(name("o1"), epic=epic)
     o2 = await folk.orchestrator(name("o2"))
     w1 = await folk.worker(name("w1"))
     w2 = await folk.worker(name("w2"), epic=other)
-    task, foreign = await _task(boss, epic), await _task(boss, other)
+    task, foreign = await make_task(boss, epic), await make_task(boss, other)
 
     assert await o1.fails("task__get", taskId=foreign) == "PERMISSION_DENIED"
     assert await o1.fails("task__assign", taskId=foreign, agentId=w1.id) == "PERMISSION_DENIED"
@@ -304,8 +294,8 @@ async def test_an_orchestrator_has_the_tasks_of_its_epic(folk: CrewFolk, name: N
 async def test_an_assigned_task_stays_whose_it_is(folk: CrewFolk, name: Name) -> None:
     boss = await folk.supervisor(name("s1"))
     w1, w2 = await folk.worker(name("w1")), await folk.worker(name("w2"))
-    epic = await _epic(boss)
-    task, second = await _task(boss, epic, w1), await _task(boss, epic)
+    epic = await make_epic(boss)
+    task, second = await make_task(boss, epic, w1), await make_task(boss, epic)
 
     again = await boss.does("task__assign", taskId=task, agentId=w1.id)
     late = await boss.fails("task__assign", taskId=task, agentId=w2.id)
@@ -317,8 +307,8 @@ async def test_an_assigned_task_stays_whose_it_is(folk: CrewFolk, name: Name) ->
 
 async def test_of_many_who_assign_one_task_one_does(folk: CrewFolk, name: Name) -> None:
     boss = await folk.supervisor(name("s1"))
-    epic = await _epic(boss)
-    task = await _task(boss, epic)
+    epic = await make_epic(boss)
+    task = await make_task(boss, epic)
     workers = [await folk.worker(name(f"w{n}")) for n in range(6)]
     got: list[str] = []
 
@@ -340,7 +330,7 @@ async def test_of_many_who_assign_one_task_one_does(folk: CrewFolk, name: Name) 
 async def test_the_same_key_makes_one_task_and_one_comment(folk: CrewFolk, name: Name) -> None:
     """S3.28."""
     boss, w1 = await folk.supervisor(name("s1")), await folk.worker(name("w1"))
-    epic = await _epic(boss)
+    epic = await make_epic(boss)
     about = {"title": "Cart", "description": "d", "epicId": epic}
 
     made = [await boss.does("task__create", key="k", **about) for _ in range(2)]
@@ -357,7 +347,7 @@ async def test_the_same_key_makes_one_task_and_one_comment(folk: CrewFolk, name:
 async def test_what_happens_to_a_task_is_told(folk: CrewFolk, name: Name) -> None:
     """S3.30."""
     boss, w1 = await folk.supervisor(name("s1")), await folk.worker(name("w1"))
-    task = await _task(boss, await _epic(boss), w1)
+    task = await make_task(boss, await make_epic(boss), w1)
     await w1.does("task__update_status", state="IN_PROGRESS")
 
     told = [

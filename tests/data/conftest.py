@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from remit.testing.data_gateway import Callers, DataGateway, open_callers, open_data_gateway
-from remit.testing.services import Postgres
 
 
 @pytest.fixture(scope="module")
@@ -22,10 +21,3 @@ def data_gateway(tmp_path_factory: pytest.TempPathFactory) -> Generator[DataGate
 async def callers(data_gateway: DataGateway) -> AsyncGenerator[Callers]:
     async with open_callers(data_gateway) as callers:
         yield callers
-
-
-@pytest.fixture
-def postgres_url(postgres: Postgres) -> Generator[str]:
-    """Make a database for one test."""
-    with postgres.database() as url:
-        yield url

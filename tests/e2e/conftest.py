@@ -11,6 +11,7 @@ import pytest
 
 from remit.client.transport import TRUSTS_NOBODY
 from remit.testing.gateway import Running, start_gateway
+from remit.testing.issuer import FakeIssuer, open_issuer
 
 Serve = Callable[..., Running]
 
@@ -61,3 +62,17 @@ def serve_module(module_folder: Path) -> Generator[Serve]:
 async def http() -> AsyncGenerator[httpx2.AsyncClient]:
     async with httpx2.AsyncClient(timeout=30, verify=TRUSTS_NOBODY) as client:
         yield client
+
+
+@pytest.fixture
+def issuer() -> Generator[FakeIssuer]:
+    """Give an issuer of tokens whose server runs."""
+    with open_issuer() as issuer:
+        yield issuer
+
+
+@pytest.fixture(scope="module")
+def module_issuer() -> Generator[FakeIssuer]:
+    """Give one that a whole module shares."""
+    with open_issuer() as issuer:
+        yield issuer

@@ -3,7 +3,7 @@
 import json
 import signal
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,19 +14,13 @@ from tests.e2e.conftest import Serve
 from tests.policy.test_allow_deny_star import TOOLS, TRUTH, Rules
 
 from remit.testing.gateway import Caller, Running, fixture_entry
-from remit.testing.issuer import AUDIENCE, FakeIssuer, open_issuer
+from remit.testing.issuer import FakeIssuer
 from remit.testing.upstream import executed
 
 ROWS = list(enumerate(TRUTH.values()))
 EMPTIED: Mapping[str, Any] = {"allow": [], "deny": [], "tools": {}}
 
 pytestmark = pytest.mark.timeout(180)
-
-
-@pytest.fixture
-def issuer() -> Generator[FakeIssuer]:
-    with open_issuer() as issuer:
-        yield issuer
 
 
 def _written(rules: Rules) -> dict[str, Any]:
@@ -43,17 +37,11 @@ def _roles() -> dict[str, dict[str, Any]]:
 
 
 def _document(folder: Path, issuer: FakeIssuer, roles: Mapping[str, Any]) -> dict[str, Any]:
-    trusted = {
-        "issuer": issuer.name,
-        "audience": AUDIENCE,
-        "jwks_url": issuer.url,
-        "allow_private_url": True,
-    }
     return {
         "version": "1.0",
         "mcp_servers": {"db": fixture_entry(TOOLS, folder / "ran", session="shared")},
         "roles": {"everything": {"allow": ["db/*"]}, **roles},
-        "identity": {"jwt": [trusted]},
+        "identity": {"jwt": [issuer.trust()]},
     }
 
 

@@ -2,7 +2,6 @@
 
 import json
 import time
-from collections.abc import Generator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from tests.e2e.conftest import Serve
 
 from remit.identity.development_tokens import make_signing_key, sign_token
 from remit.testing.gateway import Caller, Running, fixture_entry
-from remit.testing.issuer import AUDIENCE, FakeIssuer, open_issuer
+from remit.testing.issuer import FakeIssuer
 
 pytestmark = pytest.mark.timeout(180)  # gateways and commands in processes of their own
 
@@ -22,24 +21,12 @@ TAKES_EFFECT = 2.0
 
 
 @pytest.fixture
-def issuer() -> Generator[FakeIssuer]:
-    with open_issuer() as issuer:
-        yield issuer
-
-
-@pytest.fixture
 def running(tmp_path: Path, serve: Serve, issuer: FakeIssuer) -> Running:
-    trusted = {
-        "issuer": issuer.name,
-        "audience": AUDIENCE,
-        "jwks_url": issuer.url,
-        "allow_private_url": True,
-    }
     entry = fixture_entry(["work", "rest"], tmp_path / "ran")
     document = {
         "mcp_servers": {"tools": entry},
         "roles": {"worker": {"allow": ["tools/work"]}, "idler": {"allow": ["tools/rest"]}},
-        "identity": {"jwt": [trusted]},
+        "identity": {"jwt": [issuer.trust()]},
     }
     return serve(document, REMIT_LOG_LEVEL="DEBUG")
 

@@ -1,22 +1,20 @@
 """101 grants used for real, all else refused and not run (issue 6, must show 1; S0.8, S0.27)."""
 
-import csv
 import json
 import os
 from collections.abc import Generator
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import anyio.to_thread
 import httpx2
 import pytest
+from tests.conformance.tables import grants
 
 from remit.testing.gateway import Caller
 from remit.testing.squad import BOARD, PERSON, PROJECT, UNDER_WAY, Squad, git, open_squad
 
-GOLDEN = Path(__file__).parents[1] / "conformance" / "golden" / "roles.csv"
-ROWS = [tuple(row) for row in list(csv.reader(GOLDEN.read_text().splitlines()))[1:]]
+ROWS = grants()
 ROLES = sorted({role for role, _, _ in ROWS})
 # A branch before a commit, a commit before a push: the order of the table is that of the work.
 TOOLS = list(dict.fromkeys((server, tool) for _, server, tool in ROWS))

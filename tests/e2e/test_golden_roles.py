@@ -1,6 +1,5 @@
 """Role x tool, by list and by call, through the real door (S0.8, R10; Must show 3)."""
 
-import csv
 import json
 import subprocess
 from pathlib import Path
@@ -10,14 +9,14 @@ import anyio
 import anyio.to_thread
 import httpx2
 import pytest
+from tests.conformance.tables import grants
 from tests.e2e.conftest import Serve
 
 from remit.admin.default_roles import default_document
 from remit.testing.gateway import Caller, Running, fixture_entry
 from remit.testing.upstream import executed
 
-GOLDEN = Path(__file__).parents[1] / "conformance" / "golden" / "roles.csv"
-ROWS = [tuple(row) for row in list(csv.reader(GOLDEN.read_text().splitlines()))[1:]]
+ROWS = grants()
 ROLES = sorted({role for role, _, _ in ROWS})
 TOOLS = sorted({(server, tool) for _, server, tool in ROWS})
 ARGUMENTS: dict[str, dict[str, Any]] = {

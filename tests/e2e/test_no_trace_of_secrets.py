@@ -2,7 +2,6 @@
 
 import json
 import time
-from collections.abc import Generator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import pytest
 from tests.e2e.conftest import Serve
 
 from remit.testing.gateway import Caller, Running, fixture_entry
-from remit.testing.issuer import AUDIENCE, FakeIssuer, open_issuer
+from remit.testing.issuer import FakeIssuer
 from remit.testing.upstream import executed
 
 ARGUMENT = "sentinel-Argument-3e2d1c"
@@ -55,13 +54,7 @@ TOOLS: list[dict[str, Any]] = [
 
 
 @pytest.fixture(scope="module")
-def issuer() -> Generator[FakeIssuer]:
-    with open_issuer() as issuer:
-        yield issuer
-
-
-@pytest.fixture(scope="module")
-def running(module_folder: Path, serve_module: Serve, issuer: FakeIssuer) -> Running:
+def running(module_folder: Path, serve_module: Serve, module_issuer: FakeIssuer) -> Running:
     leak = 'echo "my key is $KEY" >&2; exit 3'
     servers: dict[str, dict[str, Any]] = {
         "tools": fixture_entry(
@@ -77,13 +70,11 @@ def running(module_folder: Path, serve_module: Serve, issuer: FakeIssuer) -> Run
     # It ends at once, so that its own command line, which it cannot hide, is gone.
     servers["by_argument"] = {"command": "false", "args": ["--token", ARGUMENT]}
     roles = {"worker": {"allow": ["tools/*", "leaky/*", "away/*"]}}
-    trusted = {
-        "issuer": issuer.name,
-        "audience": AUDIENCE,
-        "jwks_url": issuer.url,
-        "allow_private_url": True,
+    document = {
+        "mcp_servers": servers,
+        "roles": roles,
+        "identity": {"jwt": [module_issuer.trust()]},
     }
-    document = {"mcp_servers": servers, "roles": roles, "identity": {"jwt": [trusted]}}
     return serve_module(document, REMIT_LOG_LEVEL="DEBUG", **IN_ENVIRONMENT).settle()
 
 
@@ -155,11 +146,11 @@ API = (
 
 
 async def test_t19_no_credential_of_a_caller_or_a_server_is_found_anywhere(
-    running: Running, issuer: FakeIssuer, http: httpx2.AsyncClient
+    running: Running, module_issuer: FakeIssuer, http: httpx2.AsyncClient
 ) -> None:
     # T19
-    token = issuer.token({"exp": time.time() + 600, "sub": "ann", "roles": ["worker"]})
-    expired = issuer.token({"exp": time.time() - 600, "sub": "sentinel-Subject-9a8b7c"})
+    token = module_issuer.token({"exp": time.time() + 600, "sub": "ann", "roles": ["worker"]})
+    expired = module_issuer.token({"exp": time.time() - 600, "sub": "sentinel-Subject-9a8b7c"})
     wrong = "rmt_aaaaaaaaaaaa_sentinelWrongKey0123456789"
     credentials = (running.key("worker"), token, expired, wrong)
     replies: list[str] = []

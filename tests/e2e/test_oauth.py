@@ -62,13 +62,7 @@ def running(module_folder: Path, serve_module: Serve, server: FakeAuthorizationS
         "roles": {"worker": {"allow": ["tools/*", "others/*"]}},
     }
     running = serve_module(document, REMIT_LOG_LEVEL="DEBUG").settle()
-    issuer = {
-        "issuer": server.name,
-        "audience": running.url,
-        "jwks_url": server.url,
-        "allow_private_url": True,
-        "scopes": ["remit"],
-    }
+    issuer = {**server.trust(running.url), "scopes": ["remit"]}
     running.config.write_text(json.dumps({**document, "identity": {"jwt": [issuer]}}))
     running.process.send_signal(signal.SIGHUP)
     with httpx2.Client(verify=TRUSTS_NOBODY) as http:

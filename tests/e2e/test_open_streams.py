@@ -1,7 +1,7 @@
 """Streams end with what opened them, within two seconds, and those of others stay (R17)."""
 
 import time
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -20,7 +20,7 @@ from remit.model.agents import Agent
 from remit.model.principals import DEFAULT_TENANT, AgentType
 from remit.settings import Settings
 from remit.testing.gateway import Caller, Running, fixture_entry
-from remit.testing.issuer import AUDIENCE, FakeIssuer, open_issuer
+from remit.testing.issuer import FakeIssuer
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -31,25 +31,12 @@ LEEWAY = 1.0
 
 
 @pytest.fixture(scope="module")
-def issuer() -> Generator[FakeIssuer]:
-    with open_issuer() as issuer:
-        yield issuer
-
-
-@pytest.fixture(scope="module")
-def running(module_folder: Path, serve_module: Serve, issuer: FakeIssuer) -> Running:
+def running(module_folder: Path, serve_module: Serve, module_issuer: FakeIssuer) -> Running:
     entry = fixture_entry(["work", "rest"], module_folder / "ran", session="shared")
-    trusted = {
-        "issuer": issuer.name,
-        "audience": AUDIENCE,
-        "jwks_url": issuer.url,
-        "allow_private_url": True,
-        "leeway": LEEWAY,
-    }
     document: dict[str, Any] = {
         "mcp_servers": {"tools": entry},
         "roles": {"worker": {"allow": ["tools/work"]}, "idler": {"allow": ["tools/rest"]}},
-        "identity": {"jwt": [trusted]},
+        "identity": {"jwt": [{**module_issuer.trust(), "leeway": LEEWAY}]},
     }
     return serve_module(document).settle()
 
@@ -109,12 +96,13 @@ async def ends_within(streams: tuple[Stream, Stream], seconds: float) -> None:
 
 @pytest.mark.parametrize("what", ["a revoked key", "a rotated key", "a disabled user"])
 async def test_streams_end_with_their_credential_and_others_stay(
-    running: Running, issuer: FakeIssuer, http: httpx2.AsyncClient, what: str
+    running: Running, module_issuer: FakeIssuer, http: httpx2.AsyncClient, what: str
 ) -> None:
-    held = token(issuer, what) if what == "a disabled user" else await key_of(running, what)
+    held = token(module_issuer, what) if what == "a disabled user" else await key_of(running, what)
     mine = Caller(http, running.url, held)
     idle = await anyio.to_thread.run_sync(running.key, "idler")
-    bob, idler = Caller(http, running.url, token(issuer, "bob")), Caller(http, running.url, idle)
+    bob = Caller(http, running.url, token(module_issuer, "bob"))
+    idler = Caller(http, running.url, idle)
     async with (
         both_eras(mine) as ending,
         both_eras(bob) as bobs,
@@ -134,12 +122,12 @@ async def test_streams_end_with_their_credential_and_others_stay(
 
 
 async def test_streams_end_when_the_time_of_a_token_or_a_key_is_over(
-    running: Running, issuer: FakeIssuer, http: httpx2.AsyncClient
+    running: Running, module_issuer: FakeIssuer, http: httpx2.AsyncClient
 ) -> None:
     # Nobody changes anything, and nothing is sent.
-    user = Caller(http, running.url, token(issuer, "carl", 4 - LEEWAY))
+    user = Caller(http, running.url, token(module_issuer, "carl", 4 - LEEWAY))
     key = Caller(http, running.url, await key_of(running, "brief", seconds=4))
-    other = Caller(http, running.url, token(issuer, "dora"))
+    other = Caller(http, running.url, token(module_issuer, "dora"))
     async with both_eras(key) as keys, both_eras(user) as users, both_eras(other) as others:
         for streams, caller in ((users, user), (keys, key)):
             await ends_within(streams, 4 + WITHIN)

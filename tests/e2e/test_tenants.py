@@ -230,8 +230,7 @@ async def test_a_client_of_a_tenant_finds_the_issuer_that_opens_its_endpoint(
         acme = await _make(tmp_path, "acme")
         document = _document(tmp_path, "acme", ["write"])
         endpoint = f"{running.url}/{acme}"
-        entry = {"issuer": issuer.name, "audience": endpoint, "jwks_url": issuer.url}
-        document["identity"] = {"jwt": [{**entry, "allow_private_url": True}]}
+        document["identity"] = {"jwt": [issuer.trust(endpoint)]}
         await _write(tmp_path, "acme", document)
         async with _caller(running, "", f"/{acme}") as caller:
             with anyio.fail_after(20):

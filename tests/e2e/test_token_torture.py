@@ -2,7 +2,6 @@
 
 import secrets
 import time
-from collections.abc import Generator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from tests.identity.conftest import Setting
 from tests.identity.test_token_torture import HELD, REFUSED
 
 from remit.testing.gateway import Caller, Running, fixture_entry
-from remit.testing.issuer import AUDIENCE, FakeIssuer, open_issuer
+from remit.testing.issuer import FakeIssuer
 from remit.testing.upstream import executed
 
 pytestmark = pytest.mark.timeout(180)
@@ -28,29 +27,11 @@ TOO_CLOSE = {"exp = now - leeway + 1"}
 """Over before a busy machine has sent it."""
 
 
-@pytest.fixture
-def issuer() -> Generator[FakeIssuer]:
-    with open_issuer() as issuer:
-        yield issuer
-
-
-@pytest.fixture(scope="module")
-def module_issuer() -> Generator[FakeIssuer]:
-    with open_issuer() as issuer:
-        yield issuer
-
-
 def document(folder: Path, issuer: FakeIssuer) -> dict[str, Any]:
-    trusted = {
-        "issuer": issuer.name,
-        "audience": AUDIENCE,
-        "jwks_url": issuer.url,
-        "allow_private_url": True,
-    }
     return {
         "mcp_servers": {"tools": fixture_entry(["work"], folder / "ran", session="shared")},
         "roles": {"worker": {"allow": ["tools/*"]}},
-        "identity": {"jwt": [trusted]},
+        "identity": {"jwt": [issuer.trust()]},
     }
 
 

@@ -4,19 +4,18 @@ S2.4-S2.17: filtered by the gateway, so that a client sees another list and noth
 by one function for lists and calls (S2.7); by role, as the document tests it (S2.49).
 """
 
-import csv
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
+from tests.conformance.tables import rows
 from tests.e2e.conftest import Serve
 
 from remit.testing.gateway import Caller, Running, fixture_entry
 from remit.testing.upstream import executed
 
-GOLDEN = Path(__file__).parents[1] / "conformance" / "golden" / "toolsets.csv"
 OPTIONS: tuple[str, ...] = ("allowOntologyMaintenance", "addQueryTools", "addOntologyMaintenance")
 KINDS = {"user": "userTools", "developer": "developerTools", "service-key": "agentTools"}
 
@@ -24,9 +23,8 @@ KINDS = {"user": "userTools", "developer": "developerTools", "service-key": "age
 def _golden() -> dict[tuple[str, str], list[str]]:
     """Return caller and options to tools, in the canonical order."""
     found: dict[tuple[str, str], list[str]] = {}
-    with GOLDEN.open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            found.setdefault((row["caller"], row["options"]), []).append(row["tool"])
+    for row in rows("toolsets.csv"):
+        found.setdefault((row["caller"], row["options"]), []).append(row["tool"])
     return found
 
 

@@ -1,7 +1,7 @@
 """Gateways over one store: a change is in force everywhere, and nothing is lost (R17, R29)."""
 
 import json
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from pathlib import Path
 
 import anyio
@@ -24,14 +24,8 @@ def store(request: pytest.FixtureRequest) -> str:
     """Name an empty PostgreSQL database, or nothing for SQLite beside the declaration."""
     if request.param == "sqlite":
         return ""
-    url: str = request.getfixturevalue("database_url")
+    url: str = request.getfixturevalue("postgres_url")
     return url
-
-
-@pytest.fixture
-def database_url(postgres: Postgres) -> Generator[str]:
-    with postgres.database() as url:
-        yield url
 
 
 async def test_ten_changes_of_every_kind_reach_the_other_gateway_within_two_seconds(

@@ -11,28 +11,16 @@ from joserfc.jwk import OctKey
 from tests.e2e.conftest import Serve
 
 from remit.testing.gateway import Caller, Running, fixture_entry
-from remit.testing.issuer import AUDIENCE, FakeIssuer, open_issuer
+from remit.testing.issuer import AUDIENCE, FakeIssuer
 from remit.testing.upstream import FixtureOptions, open_web_fixture
 
 SERVERS = ("internal_admin_fs", "files", "research_fs")
 
 
 @pytest.fixture
-def issuer() -> Generator[FakeIssuer]:
-    with open_issuer() as issuer:
-        yield issuer
-
-
-@pytest.fixture
 def running(tmp_path: Path, serve: Serve, issuer: FakeIssuer) -> Generator[Running]:
     """Start a gateway with two servers over stdio, and one over HTTP that needs an allow."""
     options = FixtureOptions(tools=["read"], count_file=str(tmp_path / "research.ran"))
-    trusted = {
-        "issuer": issuer.name,
-        "audience": AUDIENCE,
-        "jwks_url": issuer.url,
-        "allow_private_url": True,
-    }
     with open_web_fixture(options) as web:
         servers = {
             name: fixture_entry(["read"], tmp_path / f"{name}.ran", default_access="allow")
@@ -42,7 +30,7 @@ def running(tmp_path: Path, serve: Serve, issuer: FakeIssuer) -> Generator[Runni
         document = {
             "mcp_servers": servers,
             "roles": {"worker": {"allow": ["*/*"]}},
-            "identity": {"jwt": [trusted]},
+            "identity": {"jwt": [issuer.trust()]},
         }
         yield serve(document).settle()
 

@@ -18,6 +18,15 @@ class Checkout:
 
     path: Path
 
+    @classmethod
+    def begin(cls, path: Path) -> "Checkout":
+        """Make a repository of its own at *path*, with one commit."""
+        path.mkdir(parents=True)
+        made = cls(path)
+        made.git("init", "--quiet")
+        made.commit("inner.txt", path.name)
+        return made
+
     def git(self, *arguments: str) -> str:
         done = subprocess.run(
             ["git", *arguments],

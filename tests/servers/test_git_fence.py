@@ -145,7 +145,7 @@ async def test_paths_are_relative_to_the_top_level_whatever_repo_path_says(
 async def test_a_repository_nested_in_the_configured_one_may_be_named(
     project: Checkout, server: GitServer
 ) -> None:
-    nested = _repository(project.path / "vendor" / "nested")
+    nested = Checkout.begin(project.path / "vendor" / "nested")
 
     status = await done(server, "git_status", repo_path="vendor/nested")
 
@@ -161,7 +161,7 @@ async def test_a_worktree_of_the_repository_inside_it_may_be_named(
 
 
 async def test_a_submodule_of_a_worktree_may_be_named(project: Checkout, tmp_path: Path) -> None:
-    module = _repository(tmp_path / "module")
+    module = Checkout.begin(tmp_path / "module")
     allow = ("-c", "protocol.file.allow=always")
     project.git("worktree", "add", "--quiet", str(tmp_path / "second"))
     second = Checkout(tmp_path / "second")
@@ -175,7 +175,7 @@ async def test_a_submodule_of_a_worktree_may_be_named(project: Checkout, tmp_pat
 async def test_a_repository_outside_is_refused_also_through_a_link(
     project: Checkout, server: GitServer, tmp_path: Path
 ) -> None:
-    other = _repository(tmp_path / "other")
+    other = Checkout.begin(tmp_path / "other")
     (project.path / "link").symlink_to(other.path)
 
     for repo_path in ("..", "../other", str(other.path), "link", "/", "deep/../../other"):
@@ -187,7 +187,7 @@ async def test_a_repository_outside_is_refused_also_through_a_link(
 async def test_a_git_file_that_points_outside_is_refused(
     project: Checkout, server: GitServer, tmp_path: Path
 ) -> None:
-    other = _repository(tmp_path / "other")
+    other = Checkout.begin(tmp_path / "other")
     project.write("trap/.git", f"gitdir: {other.path / '.git'}\n")
 
     assert "points outside" in await refused(server, "git_status", repo_path="trap")
@@ -196,7 +196,7 @@ async def test_a_git_file_that_points_outside_is_refused(
 async def test_a_nested_repository_that_claims_another_working_tree_is_refused(
     project: Checkout, server: GitServer, tmp_path: Path
 ) -> None:
-    nested = _repository(project.path / "nested")
+    nested = Checkout.begin(project.path / "nested")
     (tmp_path / "other").mkdir()
     nested.git("config", "core.worktree", str(tmp_path / "other"))
 
@@ -228,16 +228,8 @@ async def test_variables_that_name_another_repository_are_not_passed_on(
     project: Checkout, server: GitServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     head = project.head()
-    other = _repository(tmp_path / "other")
+    other = Checkout.begin(tmp_path / "other")
     monkeypatch.setenv("GIT_DIR", str(other.path / ".git"))
     monkeypatch.setenv("GIT_INDEX_FILE", str(tmp_path / "index"))
 
     assert (await done(server, "git_status"))["commit"] == head
-
-
-def _repository(path: Path) -> Checkout:
-    path.mkdir(parents=True)
-    nested = Checkout(path)
-    nested.git("init", "--quiet")
-    nested.commit("inner.txt", path.name)
-    return nested

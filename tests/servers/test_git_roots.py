@@ -8,20 +8,15 @@ from tests.servers.checkouts import Checkout, done, refused
 from remit.servers.git.server import GitServer, open_server
 
 
-def _repository(path: Path) -> Checkout:
-    path.mkdir(parents=True)
-    made = Checkout(path)
-    made.git("init", "--quiet")
-    made.commit("inner.txt", path.name)
-    return made
-
-
 def _open(folder: Path, *args: str) -> GitServer:
     return open_server(args, {}, folder)
 
 
 async def test_any_repository_inside_a_root_may_be_named(tmp_path: Path) -> None:
-    one, two = _repository(tmp_path / "a" / "one"), _repository(tmp_path / "b" / "deep" / "two")
+    one, two = (
+        Checkout.begin(tmp_path / "a" / "one"),
+        Checkout.begin(tmp_path / "b" / "deep" / "two"),
+    )
     server = _open(tmp_path, "--root", "a", "--root", "b")
 
     first = await done(server, "git_status", repo_path="one")
@@ -36,12 +31,12 @@ async def test_any_repository_inside_a_root_may_be_named(tmp_path: Path) -> None
 async def test_without_a_repository_one_has_to_be_named_and_outside_stays_outside(
     tmp_path: Path,
 ) -> None:
-    outside = _repository(tmp_path / "outside")
-    inside = _repository(tmp_path / "root" / "inside")
+    outside = Checkout.begin(tmp_path / "outside")
+    inside = Checkout.begin(tmp_path / "root" / "inside")
     (tmp_path / "root" / "link").symlink_to(outside.path)
     (tmp_path / "root" / "trap").mkdir()
     (tmp_path / "root" / "trap" / ".git").write_text(f"gitdir: {outside.path / '.git'}\n")
-    _repository(tmp_path / "rootless")
+    Checkout.begin(tmp_path / "rootless")
     server = _open(tmp_path, "--root", "root")
 
     assert "name one as repo_path" in await refused(server, "git_status")
@@ -55,7 +50,7 @@ async def test_without_a_repository_one_has_to_be_named_and_outside_stays_outsid
 
 
 async def test_a_repository_and_roots_may_be_had_together(tmp_path: Path) -> None:
-    main, other = _repository(tmp_path / "main"), _repository(tmp_path / "root" / "other")
+    main, other = Checkout.begin(tmp_path / "main"), Checkout.begin(tmp_path / "root" / "other")
     main.git("worktree", "add", "-q", str(tmp_path / "root" / "tree"), "-b", "topic")
     server = _open(tmp_path, "--repository", "main", "--root", "root")
 
@@ -67,7 +62,7 @@ async def test_a_repository_and_roots_may_be_had_together(tmp_path: Path) -> Non
 
 
 async def test_the_root_of_a_link_is_where_the_link_leads(tmp_path: Path) -> None:
-    real = _repository(tmp_path / "real" / "one")
+    real = Checkout.begin(tmp_path / "real" / "one")
     (tmp_path / "link").symlink_to(tmp_path / "real")
 
     status = await done(_open(tmp_path, "--root", "link"), "git_status", repo_path="one")

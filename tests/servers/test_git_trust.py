@@ -203,9 +203,9 @@ async def test_a_directory_that_looks_like_a_git_directory_is_none(
 async def test_a_nested_repository_may_not_borrow_objects_from_outside(
     project: Checkout, server: GitServer, tmp_path: Path, borrowed: str
 ) -> None:
-    private = _repository(tmp_path / "private")
+    private = Checkout.begin(tmp_path / "private")
     secret = private.commit("secret.txt", "the secret")
-    nested = _repository(project.path / "nested")
+    nested = Checkout.begin(project.path / "nested")
     objects = nested.path / ".git" / "objects"
     outside = private.path / ".git" / "objects"
     if borrowed == "link":
@@ -216,7 +216,7 @@ async def test_a_nested_repository_may_not_borrow_objects_from_outside(
         (objects / "pack").rmdir()
         (objects / "pack").symlink_to(outside / "pack")
     elif borrowed == "through another":
-        second = _repository(project.path / "second")
+        second = Checkout.begin(project.path / "second")
         (second.path / ".git/objects/info/alternates").write_text(f"# x\n{outside}\n")
         (objects / "info" / "alternates").write_text("../../../second/.git/objects\n")
     else:
@@ -240,9 +240,9 @@ async def test_a_nested_repository_may_borrow_from_inside(
 async def test_a_nested_worktree_of_a_repository_outside_is_refused(
     project: Checkout, server: GitServer, tmp_path: Path
 ) -> None:
-    other = _repository(tmp_path / "other")
+    other = Checkout.begin(tmp_path / "other")
     other.git("worktree", "add", "-q", str(project.path / "tree"))
-    linked = _repository(project.path / "linked")
+    linked = Checkout.begin(project.path / "linked")
     (linked.path / ".git").rename(tmp_path / "git")
     (linked.path / ".git").symlink_to(tmp_path / "git")
 
@@ -264,11 +264,3 @@ def test_settings_for_reading_come_after_those_of_the_environment(counted: str) 
     }
     assert values["filter.a.b.clean"] == values["filter.a.b.process"] == ""
     assert values["filter.a.b.required"] == "false"
-
-
-def _repository(path: Path) -> Checkout:
-    path.mkdir(parents=True)
-    nested = Checkout(path)
-    nested.git("init", "--quiet")
-    nested.commit("inner.txt", path.name)
-    return nested

@@ -31,7 +31,7 @@ from remit.testing.fakes import (
     InMemoryRevisions,
     InMemoryUsers,
 )
-from remit.testing.services import Postgres, open_redis
+from remit.testing.services import open_redis
 from remit.testing.tenants import InMemoryTenants
 
 RECORDER = Path(__file__).parent / "record_events.py"
@@ -60,13 +60,6 @@ def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Generator[str]:
         if server is None:
             _absent("no redis-server and no valkey-server is installed")
         yield server.url
-
-
-@pytest.fixture
-def postgres_url(postgres: Postgres) -> Generator[str]:
-    """Make a database for one test."""
-    with postgres.database() as url:
-        yield url
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -31,6 +31,7 @@ STRANGE: dict[str, Any] = {
     "huge": 10**18,
     "infinite": float("inf"),
     "day": "2026-11-28",
+    "before_time": "0001-01-01T00:00:00+05:00",
 }
 COLUMNS = [name for name in FIELDS if name != "tenant"]
 
@@ -89,6 +90,7 @@ async def test_no_change_of_a_row_keeps_the_record_from_being_read(
     [
         ("time", "yesterday"),
         ("time", 12),
+        ("time", "0001-01-01T00:00:00+05:00"),
         ("ms", "long"),
         ("revision", "first"),
         ("arguments_size", b"\x01"),

@@ -9,7 +9,7 @@ import json
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Protocol
 
 import anyio
@@ -20,6 +20,7 @@ from remit.calls.ids import new_id
 from remit.calls.record import MOST_ERROR
 from remit.calls.redact import recorded, recorded_text
 from remit.errors import AuditUnavailable, RemitError
+from remit.identity.clock import utc_now
 from remit.model.calls import OutcomeKind
 from remit.model.events import ADMINISTRATION, AuditEvent, EventKind
 
@@ -76,9 +77,7 @@ class Progress:
 class ChangeRecord:
     """Writes changes and refused attempts at them."""
 
-    def __init__(
-        self, audit: AuditLog, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)
-    ) -> None:
+    def __init__(self, audit: AuditLog, *, now: Callable[[], datetime] = utc_now) -> None:
         self._audit = audit
         self._now = now
 

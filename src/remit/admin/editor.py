@@ -10,7 +10,7 @@ one the edit is made again, of what the other wrote, so that nothing of that is 
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final, Protocol
 
 import anyio.to_thread
@@ -25,6 +25,7 @@ from remit.admin.revisions import RevisionStore, parse_revision
 from remit.admin.subjects import Subjects
 from remit.calls.redact import recorded_text
 from remit.errors import BadCall, DeclarationError, Outdated, Problem, StorageUnavailable
+from remit.identity.clock import utc_now
 from remit.model.declaration import Declaration
 from remit.model.revisions import Revision
 from remit.model.tools import Tool
@@ -86,7 +87,7 @@ class Editor:
         environ: Mapping[str, str],
         subjects: Callable[[str, datetime], Subjects],
         follow: Callable[[str], Awaitable[object]],
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        now: Callable[[], datetime] = utc_now,
     ) -> None:
         """Change nothing yet.
 

@@ -15,6 +15,7 @@ from typing import Final, cast
 
 from remit.admin.masking import masks_left, restored, restored_document
 from remit.admin.names import told
+from remit.admin.nested import mapping_at
 from remit.admin.spelling import Spelled, nearest, spell
 from remit.calls.redact import REDACTED
 from remit.errors import BadCall, Conflict, DeclarationError, NotFound, Problem
@@ -62,7 +63,7 @@ class Kind(StrEnum):
 
 def entries(document: Document, kind: Kind) -> Mapping[str, Entry]:
     """Return what is declared of that kind, by name, in the order of the document."""
-    return cast("Mapping[str, Entry]", _mapping(document.get(kind.value)))
+    return cast("Mapping[str, Entry]", mapping_at(document, kind.value))
 
 
 def get_entry(document: Document, kind: Kind, name: str) -> Entry:
@@ -74,7 +75,7 @@ def get_entry(document: Document, kind: Kind, name: str) -> Entry:
     declared = entries(document, kind)
     if name not in declared:
         raise _unknown(kind.noun, name, tuple(declared))
-    return _mapping(declared[name])
+    return mapping_at(declared[name])
 
 
 def add(kind: Kind, name: str, entry: Entry) -> Edit:
@@ -115,7 +116,7 @@ def merge(kind: Kind, name: str, patch: Entry) -> Edit:
     def edit(document: Document) -> Document:
         stored = get_entry(document, kind, name)
         marked = _spelled(kind, name, cast("Entry", _marked(patch)))
-        new = _mapping(_merged(stored, marked))
+        new = mapping_at(_merged(stored, marked))
         return _with(document, kind, name, _restored(kind, new, stored))
 
     return edit
@@ -217,10 +218,10 @@ def set_toolset_options(options: Mapping[str, bool]) -> Edit:
             raise BadCall(f"unknown option {option[:80]!r}; {hint}")
 
     def edit(document: Document) -> Document:
-        toolsets = dict(_mapping(document.get("toolsets")))
+        toolsets = dict(mapping_at(document, "toolsets"))
         for option, value in options.items():
             group = TOOLSET_OPTIONS[option].value
-            toolsets[group] = {**_mapping(toolsets.get(group)), option: value}
+            toolsets[group] = {**mapping_at(toolsets, group), option: value}
         return {**document, "toolsets": toolsets} if options else document
 
     return edit
@@ -232,9 +233,7 @@ def set_retention(*, days: int | None, rows: int | None) -> Edit:
 
     def edit(document: Document) -> Document:
         audit = {
-            key: value
-            for key, value in _mapping(document.get("audit")).items()
-            if key not in bounds
+            key: value for key, value in mapping_at(document, "audit").items() if key not in bounds
         }
         audit |= {key: bound for key, bound in bounds.items() if bound is not None}
         rest = {key: value for key, value in document.items() if key != "audit"}
@@ -293,7 +292,7 @@ def _spelled(kind: Kind, name: str, entry: Entry) -> Entry:
         DeclarationError: A key is given in two spellings, or it is nested too deep.
     """
     spelled = _sound(spell({kind.value: {name: entry}}, {}, ""))
-    return _mapping(_mapping(spelled[kind.value])[name])
+    return mapping_at(spelled, kind.value, name)
 
 
 def _sound(spelled: Spelled) -> Document:
@@ -316,7 +315,7 @@ def _marked(value: object) -> object:
 def _merged(stored: object, patch: object) -> object:
     if not isinstance(patch, Mapping):
         return patch
-    new = dict(_mapping(stored))
+    new = dict(mapping_at(stored))
     for key, value in cast("Entry", patch).items():
         if value is _LEFT_OUT:
             new.pop(key, None)
@@ -329,7 +328,3 @@ def _unknown(noun: str, name: str, declared: tuple[str, ...]) -> NotFound:
     meant = nearest(name, declared)
     hint = f"did you mean {meant!r}?" if meant else f"declared: {told(declared)}"
     return NotFound(f"no {noun} {name[:80]!r} is declared; {hint}")
-
-
-def _mapping(value: object) -> Mapping[str, object]:
-    return cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Final, Protocol
 
 from remit.admin.names import LONGEST_NAME, is_uuid, require_key_name, require_owner, require_role
@@ -12,6 +12,7 @@ from remit.model.agents import Agent
 from remit.model.keys import Key
 from remit.model.principals import UserRole
 from remit.model.roles import Role
+from remit.model.times import in_utc
 
 ADMIN_KEY_NAME: Final = "admin"
 LONGEST_OVERLAP: Final = 30 * 24 * 3600.0
@@ -242,8 +243,7 @@ def parse_expiry(text: str, now: datetime) -> datetime:
         except (OverflowError, ValueError):  # beyond the calendar, or thousands of digits
             raise BadCall(f"{text[:LONGEST_NAME]!r} is too far away") from None
     try:
-        moment = datetime.fromisoformat(text)
-        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return in_utc(datetime.fromisoformat(text))
     except (OverflowError, ValueError):
         raise BadCall(
             f"{text[:LONGEST_NAME]!r} is no time: "

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Final, cast
 
+from remit.admin.nested import mapping_at
 from remit.admin.secrets_in_clear import is_secret, secret_arguments, without_scheme
 from remit.admin.yaml_source import child_path
 from remit.calls.redact import REDACTED, redacted_text
@@ -33,8 +34,8 @@ def masked(document: Mapping[str, object]) -> dict[str, object]:
     shown: dict[str, object] = {}
     for section, value in document.items():
         if section == "mcp_servers":
-            servers = _mapping(value).items()
-            shown[section] = {name: masked_server(_mapping(entry)) for name, entry in servers}
+            servers = mapping_at(value).items()
+            shown[section] = {name: masked_server(mapping_at(entry)) for name, entry in servers}
         else:
             shown[section] = _by_name("", value) if section in _FREE else _by_shape(value)
     return shown
@@ -73,7 +74,7 @@ def masks_left(document: object, stored: object, path: str = "") -> Iterator[str
         if REDACTED in document and document != stored:
             yield path
     elif isinstance(document, Mapping):
-        values = _mapping(stored)
+        values = mapping_at(stored)
         for key, value in cast("Mapping[str, object]", document).items():
             yield from masks_left(value, values.get(key), child_path(path, key))
     elif isinstance(document, list):
@@ -87,7 +88,7 @@ def _put_back(new: object, shown: object, stored: object) -> object:
     if isinstance(new, str):
         return stored if REDACTED in new and new == shown else new
     if isinstance(new, Mapping):
-        masks, values = _mapping(shown), _mapping(stored)
+        masks, values = mapping_at(shown), mapping_at(stored)
         return {
             key: _put_back(value, masks.get(key), values.get(key))
             for key, value in cast("Mapping[str, object]", new).items()
@@ -115,10 +116,6 @@ def _paired(
             same = [number for number, mask in enumerate(shown) if mask == item]
             at = same[0] if same else at if len(items) == len(shown) else None
         yield (item, None, None) if at is None else (item, shown[at], stored[at])
-
-
-def _mapping(value: object) -> Mapping[str, object]:
-    return cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
 
 
 def _list(value: object) -> list[object]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
-from remit.admin.names import require_tenant_name
+from remit.admin.names import require_tenant_name, told
 from remit.errors import NotFound
 from remit.model.tenants import Tenant
 
@@ -49,5 +49,5 @@ async def find_tenant(store: TenantStore, text: str) -> Tenant:
     for tenant in tenants:
         if text == tenant.name or text.lower() == tenant.uuid:
             return tenant
-    known = ", ".join(tenant.name for tenant in tenants)
+    known = told(tenant.name for tenant in tenants)
     raise NotFound(f"there is no tenant {text[:80]!r}; tenants: {known}")

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 
 from remit.admin.change_record import ChangeRecord
@@ -25,6 +25,7 @@ from remit.doors.asgi import App
 from remit.doors.guard import Guard
 from remit.doors.oauth import ProtectedResources
 from remit.doors.refusals import Refusals
+from remit.identity.clock import utc_now
 from remit.storage.alerts import Alerts
 from remit.storage.crew import Crew
 from remit.storage.waiting import WaitingThings
@@ -78,17 +79,13 @@ def _services(gateway: Gateway) -> Services:
         agents=installation.agents,
         users=installation.users,
         crew=crew,
-        inbox=HumanInbox(
-            store=crew,
-            clock=lambda: datetime.now(UTC),
-            new_id=new_id,
-        ),
+        inbox=HumanInbox(store=crew, clock=utc_now, new_id=new_id),
         data=DataPlace(
             stores=lambda: data.stores, sources=lambda: data.sources, screening=data.screening
         ),
         alerts=AlertDesk(
             store=Alerts(installation.database, gateway.tenants.notices),
-            clock=lambda: datetime.now(UTC),
+            clock=utc_now,
             new_id=new_id,
         ),
         datasources=lambda: gateway.tenants.data.datasources,
@@ -105,7 +102,7 @@ def _services(gateway: Gateway) -> Services:
         changes=ChangeRecord(gateway.audit),
         examine=lambda tenant, whole: examine_gateway(gateway, tenant, whole=whole),
         forget=gateway.authenticate.forget,
-        now=lambda: datetime.now(UTC),
+        now=utc_now,
     )
 
 

@@ -3,11 +3,12 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final
 
 import anyio
 
+from remit.identity.clock import utc_now
 from remit.model.declaration import Declaration
 from remit.model.principals import Principal
 from remit.model.servers import ServerConfig
@@ -42,7 +43,7 @@ class PolicyInForce:
         *,
         tenant: str,
         revision: int,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        now: Callable[[], datetime] = utc_now,
     ) -> None:
         self._tenant = tenant
         self._now = now

@@ -9,10 +9,12 @@ import json
 import math
 import re
 from itertools import pairwise
-from typing import Final, NoReturn, TypeGuard, cast
+from typing import Final, TypeGuard, cast
 
 import jsonschema_rs
 import msgspec
+
+from remit.model.members import no_constant
 
 REDACTED: Final = "[redacted]"
 
@@ -326,7 +328,7 @@ def _is_plain_json(body: bytes) -> bool:
 
 
 def _load(text: str) -> object:
-    return json.loads(text, parse_float=_finite, parse_constant=_refuse)
+    return json.loads(text, parse_float=_finite, parse_constant=no_constant)
 
 
 def _dump(value: object) -> str:
@@ -338,7 +340,3 @@ def _finite(digits: str) -> float | str:
     """Return the number, or its text where Python has only infinity for it."""
     number = float(digits)
     return number if math.isfinite(number) else digits
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no JSON")

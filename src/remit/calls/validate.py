@@ -2,7 +2,7 @@
 
 import json
 import sys
-from typing import Any, Final, Literal, NoReturn, Protocol, cast
+from typing import Any, Final, Literal, Protocol, cast
 
 import msgspec
 
@@ -13,7 +13,7 @@ from remit.errors import BadCall, UpstreamUnavailable
 from remit.model.calls import AuthorizedCall, Examined, ValidCall
 from remit.model.contents import Item, Kind
 from remit.model.conversation import Extras
-from remit.model.members import RepeatedMember, members_once
+from remit.model.members import RepeatedMember, members_once, no_constant
 from remit.model.servers import ServerConfig
 from remit.model.tools import Tool, ToolId
 from remit.upstreams.catalogue import Catalogue
@@ -227,7 +227,7 @@ def _decode_strictly(arguments: bytes) -> object:
             arguments.decode(),
             object_pairs_hook=members_once,
             parse_float=_nearest,
-            parse_constant=_refuse,
+            parse_constant=no_constant,
         )
     except RepeatedMember as repeated:
         raise BadCall(f"arguments name {repeated.name!r} twice; send it once") from None
@@ -250,7 +250,3 @@ def _decode_leniently(arguments: bytes) -> object:
 
 def _nearest(digits: str) -> float:
     return min(max(float(digits), -sys.float_info.max), sys.float_info.max)
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no JSON")

@@ -1,7 +1,6 @@
 """`remit agents`: the supervised workers that keys can be bound to."""
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
@@ -11,10 +10,11 @@ from remit.app.installation import Installation, open_installation
 from remit.calls.ids import new_id
 from remit.cli.changes import making
 from remit.cli.lines import print_json, say
-from remit.cli.output import ConfigFlag, JsonFlag, TenantFlag, as_rows, print_table, run
+from remit.cli.output import ConfigFlag, JsonFlag, TenantFlag, print_entries, run
 from remit.cli.remote import KeyFlag, UrlFlag, reach
 from remit.cli.remote_values import agent_of
 from remit.client import agents
+from remit.identity.clock import utc_now
 from remit.model.agents import Agent
 from remit.settings import Settings
 
@@ -127,12 +127,11 @@ def list_agents(
     else:
         found = run(lambda: _all(Settings.read(config, tenant=tenant)))
     entries = [_entry(agent) for agent in found]
-    if as_json:
-        print_json(entries)
-        return
-    columns = ("id", "type", "role", "epic", "created")
-    print_table(
-        columns, as_rows(entries, columns), empty="no agents: make one with `remit agents create`"
+    print_entries(
+        entries,
+        ("id", "type", "role", "epic", "created"),
+        empty="no agents: make one with `remit agents create`",
+        as_json=as_json,
     )
 
 
@@ -147,7 +146,7 @@ async def _create(
             agent_id,
             tenant=installation.tenant.name,
             type_name=type_name,
-            now=datetime.now(UTC),
+            now=utc_now(),
             role=asked.get("role") or "",
             epic=asked.get("epic") or "",
             tmux_session=asked.get("tmux_session") or "",
@@ -202,7 +201,7 @@ async def _crashed(settings: Settings, agent_id: str) -> str:
         health = Health(
             Crew(installation.database, notices),
             notices,
-            clock=lambda: datetime.now(UTC),
+            clock=utc_now,
             new_id=new_id,
         )
         return await health.crashed(installation.tenant.name, agent_id)

@@ -9,7 +9,7 @@ from remit.app.installation import Installation, open_installation
 from remit.calls.ids import new_id
 from remit.cli.changes import making, operator
 from remit.cli.lines import print_json, say
-from remit.cli.output import ConfigFlag, JsonFlag, TenantFlag, as_rows, print_table, run
+from remit.cli.output import ConfigFlag, JsonFlag, TenantFlag, print_entries, run
 from remit.cli.remote import KeyFlag, UrlFlag, reach
 from remit.client import alerts
 from remit.data.alerts.desk import AlertDesk, Closed
@@ -73,10 +73,7 @@ def list_alerts(
                 return [_entry(alert) for alert in found]
 
         shown = run(find)
-    if as_json:
-        print_json(shown)
-    else:
-        print_table(_COLUMNS, as_rows(shown, _COLUMNS), empty="no alerts")
+    print_entries(shown, _COLUMNS, empty="no alerts", as_json=as_json)
 
 
 @alerts_app.command()

@@ -30,9 +30,8 @@ from remit.cli.output import (
     ConfigFlag,
     JsonFlag,
     TenantFlag,
-    as_rows,
     fail,
-    print_table,
+    print_entries,
     run,
 )
 from remit.cli.remote import KeyFlag, Remote, UrlFlag, reach
@@ -44,6 +43,7 @@ from remit.model.counts import counted
 from remit.model.decision_log import LoggedDecision, usual_rows
 from remit.model.events import AuditEvent, AuditQuery
 from remit.model.retention import Cut, Retention
+from remit.model.times import in_utc
 from remit.settings import Settings
 from remit.storage.audit import AuditLog, open_audit
 from remit.storage.chain import ChainReport
@@ -228,10 +228,7 @@ def decisions(
     else:
         rows = run(lambda: _decisions(Settings.read(config, tenant=tenant), agent, most))
         found = [decision_entry(row) for row in rows]
-    if as_json:
-        print_json(found)
-    else:
-        print_table(LOGGED, as_rows(found, LOGGED), empty="no decisions")
+    print_entries(found, LOGGED, empty="no decisions", as_json=as_json)
 
 
 @audit_app.command()
@@ -456,11 +453,14 @@ async def _shown_tail(
 
 
 def _print(events: Sequence[AuditEvent], *, as_json: bool, titled: bool = True) -> None:
-    if as_json:
-        print_json([audit_entry(event) for event in events])
-    else:
-        rows = [_row(event) for event in events]
-        print_table(COLUMNS, as_rows(rows, COLUMNS), empty="no calls match", titled=titled)
+    print_entries(
+        [audit_entry(event) for event in events],
+        COLUMNS,
+        [_row(event) for event in events],
+        empty="no calls match",
+        as_json=as_json,
+        titled=titled,
+    )
 
 
 def _row(event: AuditEvent) -> dict[str, object]:
@@ -482,9 +482,7 @@ def _utc(moment: datetime | None) -> datetime | None:
     """Return *moment* in UTC; leave with status 2 where that has no such time."""
     if moment is None:
         return None
-    if moment.tzinfo is None:
-        return moment.replace(tzinfo=UTC)
     try:
-        return moment.astimezone(UTC)
+        return in_utc(moment)
     except OverflowError:
         fail(f"{moment.isoformat()} is beyond the calendar in UTC", EXIT_USAGE)

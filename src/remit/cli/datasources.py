@@ -26,9 +26,8 @@ from remit.cli.output import (
     ConfigFlag,
     JsonFlag,
     TenantFlag,
-    as_rows,
     fail,
-    print_table,
+    print_entries,
     run,
 )
 from remit.cli.remote import KeyFlag, UrlFlag, reach
@@ -214,14 +213,12 @@ def list_datasources(
     else:
         local = Settings.read(config, tenant=tenant)
         shown = [_entry(one) for one in run(lambda: own_datasources.all_datasources(local))]
-    if as_json:
-        print_json(shown)
-        return
-    rows = [{**each, "tables": _patterns(each["tables"])} for each in shown]
-    print_table(
+    print_entries(
+        shown,
         _COLUMNS,
-        as_rows(rows, _COLUMNS),
+        [{**each, "tables": _patterns(each["tables"])} for each in shown],
         empty="no datasources: add one with `remit datasources add`",
+        as_json=as_json,
     )
 
 

@@ -15,9 +15,8 @@ from remit.cli.output import (
     ConfigFlag,
     JsonFlag,
     TenantFlag,
-    as_rows,
     fail,
-    print_table,
+    print_entries,
     run,
 )
 from remit.cli.remote import KeyFlag, UrlFlag, reach
@@ -94,11 +93,8 @@ def list_inbox(
         is_more = len(found) > limit
     else:
         shown, is_more = run(lambda: _all(Settings.read(config, tenant=tenant), every, limit))
-    if as_json:
-        print_json(shown)
-    else:
-        rows = [{**mail, "read": "yes" if mail["read"] else "no"} for mail in shown]
-        print_table(_COLUMNS, as_rows(rows, _COLUMNS), empty="no mail")
+    rows = [{**mail, "read": "yes" if mail["read"] else "no"} for mail in shown]
+    print_entries(shown, _COLUMNS, rows, empty="no mail", as_json=as_json)
     if is_more:
         say("there is older mail: a higher --limit shows more of it", err=True)
 

@@ -27,9 +27,8 @@ from remit.cli.output import (
     ConfigFlag,
     JsonFlag,
     TenantFlag,
-    as_rows,
     fail,
-    print_table,
+    print_entries,
     run,
 )
 from remit.cli.remote import KeyFlag, UrlFlag, reach
@@ -192,12 +191,11 @@ def list_keys(
     else:
         keys = run(lambda: _all(Settings.read(config, tenant=tenant)))
     entries = [_entry(key) for key in keys]
-    if as_json:
-        print_json(entries)
-        return
-    columns = ("id", "name", "for", "state", "created", "expires", "last_used")
-    print_table(
-        columns, as_rows(entries, columns), empty="no keys: make one with `remit keys create`"
+    print_entries(
+        entries,
+        ("id", "name", "for", "state", "created", "expires", "last_used"),
+        empty="no keys: make one with `remit keys create`",
+        as_json=as_json,
     )
 
 

@@ -11,7 +11,7 @@ from typing import Annotated, NoReturn, TypeVar, cast
 import anyio
 import typer
 
-from remit.cli.lines import plain, say
+from remit.cli.lines import plain, print_json, say
 from remit.errors import (
     AuditUnavailable,
     BadCall,
@@ -82,6 +82,32 @@ def print_table(
         first = "  ".join(map(set_cell_size, cells, widths))
         for line in (first, f"    {last}") if is_narrow else (f"{first}  {last}",):
             say(line.rstrip(), bold=number == 0)
+
+
+def print_entries(
+    entries: Sequence[Mapping[str, object]],
+    columns: Sequence[str],
+    rows: Sequence[Mapping[str, object]] | None = None,
+    *,
+    empty: str,
+    as_json: bool,
+    titled: bool = True,
+) -> None:
+    """Print a list: all of it as JSON, or some members of each entry as a table.
+
+    Args:
+        entries: What there is.
+        columns: The members that the table shows.
+        rows: The entries as the table has them, where people read them otherwise.
+        empty: The line in the place of a table without rows.
+        as_json: Whether JSON was asked for.
+        titled: Whether the columns are named above the table.
+    """
+    if as_json:
+        print_json(entries)
+    else:
+        cells = as_rows(entries if rows is None else rows, columns)
+        print_table(columns, cells, empty=empty, titled=titled)
 
 
 def exit_status(error: RemitError) -> int:

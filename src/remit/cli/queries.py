@@ -12,7 +12,7 @@ from remit.app.installation import State, open_state
 from remit.calls.ids import new_id
 from remit.cli.changes import making, operator
 from remit.cli.lines import print_json, say
-from remit.cli.output import ConfigFlag, JsonFlag, TenantFlag, as_rows, print_table, run
+from remit.cli.output import ConfigFlag, JsonFlag, TenantFlag, print_entries, print_table, run
 from remit.cli.remote import KeyFlag, Remote, UrlFlag, reach
 from remit.client import queries as asked
 from remit.data.desk import Desk
@@ -71,10 +71,8 @@ def pending(
         shown = [_beside(each) for each in waiting]
     else:
         shown = run(lambda: _pending(Settings.read(config, tenant=tenant)))
-    if as_json:
-        print_json(shown)
-        return
-    print_table(_WAITING, as_rows([_waiting(each) for each in shown], _WAITING), empty="no query")
+    rows = [_waiting(each) for each in shown]
+    print_entries(shown, _WAITING, rows, empty="no query", as_json=as_json)
 
 
 @queries_app.command()
@@ -266,11 +264,8 @@ def _waiting(shown: Shown) -> Shown:
 
 
 def _print_all(shown: Sequence[Shown], *, as_json: bool) -> None:
-    if as_json:
-        print_json(shown)
-        return
     rows = [{**each, "enabled": "yes" if each["is_enabled"] else "no"} for each in shown]
-    print_table(_COLUMNS, as_rows(rows, _COLUMNS), empty="no query")
+    print_entries(shown, _COLUMNS, rows, empty="no query", as_json=as_json)
 
 
 def _print_one(shown: Shown, what: str, *, as_json: bool) -> None:

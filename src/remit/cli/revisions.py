@@ -14,7 +14,7 @@ from remit.admin.secret_files import write_secret
 from remit.app.installation import open_state
 from remit.cli.changes import making, operator
 from remit.cli.lines import json_text, print_document, print_json, say
-from remit.cli.output import ConfigFlag, JsonFlag, TenantFlag, as_rows, fail, print_table, run
+from remit.cli.output import ConfigFlag, JsonFlag, TenantFlag, fail, print_entries, run
 from remit.cli.remote import KeyFlag, Remote, UrlFlag, reach
 from remit.cli.remote_values import difference_of, revision_of
 from remit.client import declaration
@@ -53,11 +53,8 @@ def revisions(
             else [revision_of(one) for one in remote.all_items(client_revisions.list_all())]
         )
         entries = [_entry(revision) for revision in found]
-        if as_json:
-            print_json(entries)
-        else:
-            rows = [{**entry, "digest": str(entry["digest"])[:12]} for entry in entries]
-            print_table(COLUMNS, as_rows(rows, COLUMNS), empty="nothing was declared yet")
+        rows = [{**entry, "digest": str(entry["digest"])[:12]} for entry in entries]
+        print_entries(entries, COLUMNS, rows, empty="nothing was declared yet", as_json=as_json)
         return
     if remote is not None:
         one, changes = _asked(remote, number)

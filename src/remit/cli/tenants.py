@@ -9,7 +9,7 @@ from remit.admin.tenants import make_tenant
 from remit.app.installation import open_state
 from remit.cli.changes import making
 from remit.cli.lines import print_json, say
-from remit.cli.output import ConfigFlag, JsonFlag, as_rows, print_table, run
+from remit.cli.output import ConfigFlag, JsonFlag, print_entries, run
 from remit.cli.remote import KeyFlag, UrlFlag, reach
 from remit.client import tenants as client_tenants
 from remit.model.tenants import Tenant
@@ -60,11 +60,7 @@ def list_tenants(
     else:
         found = run(lambda: _all(Settings.read(config)))
     entries = [_entry(tenant) for tenant in found]
-    if as_json:
-        print_json(entries)
-        return
-    columns = ("name", "id", "created")
-    print_table(columns, as_rows(entries, columns), empty="no tenants")
+    print_entries(entries, ("name", "id", "created"), empty="no tenants", as_json=as_json)
 
 
 async def _create(settings: Settings, name: str) -> Tenant:

@@ -14,9 +14,8 @@ from remit.cli.output import (
     ConfigFlag,
     JsonFlag,
     TenantFlag,
-    as_rows,
     fail,
-    print_table,
+    print_entries,
     run,
 )
 from remit.cli.remote import KeyFlag, UrlFlag, reach
@@ -91,11 +90,7 @@ def list_users(
     else:
         found = run(lambda: _all(Settings.read(config, tenant=tenant)))
     entries = [_entry(name, since) for name, since in found.items()]
-    if as_json:
-        print_json(entries)
-        return
-    columns = ("name", "disabled")
-    print_table(columns, as_rows(entries, columns), empty="no user is disabled")
+    print_entries(entries, ("name", "disabled"), empty="no user is disabled", as_json=as_json)
 
 
 async def _disable(settings: Settings, name: str) -> datetime:

@@ -114,17 +114,20 @@ class HumanInbox:
         return await settled(attempt)
 
     async def reply(self, tenant: str, mail_id: str, body: str, *, author: str) -> Mail:
-        """Answer the agent that sent a mail; *author* is who does, such as `cli:ada`.
+        """Answer the agent that sent a mail, which is read then.
+
+        *author* is who does, such as `cli:ada`.
 
         Raises:
             NotFound: There is no such mail.
             BadCall: No agent sent it, or the answer is empty.
         """
-        original = await self.read(tenant, mail_id)
+        original = await self._find(tenant, mail_id)
         if not body.strip():
             raise BadCall("an answer without words helps nobody: say something")
         if not original.from_agent:
             raise BadCall(f"mail {mail_id!r} is from {original.sender}, which has no inbox")
+        await self.read(tenant, mail_id)
         mail = Mail(
             id=self.new_id(),
             tenant=tenant,

@@ -111,9 +111,9 @@ async def _send(desk: Desk, arguments: Arguments) -> Result:
 async def _reply(desk: Desk, arguments: Arguments) -> Result:
     async def attempt() -> Result:
         original = await _own_mail(desk, arguments.text("originalMailId"))
-        # whoever has no agent's inbox reads the human's
         subject = reply_subject(original.subject)
         me = await desk.me()
+        # what no agent sent is answered to the human
         return await _post(desk, me, original.from_agent, subject, arguments.text("body"))
 
     return await done_once(desk, attempt)

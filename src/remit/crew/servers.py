@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from functools import partial
 from types import MappingProxyType
@@ -36,7 +36,7 @@ from remit.model.agents import active_agent
 from remit.model.principals import Principal
 from remit.servers.arguments import Arguments
 from remit.servers.errors import ToolError
-from remit.servers.toolbox import Tool, ToolServer, failed
+from remit.servers.toolbox import Tool, ToolServer, admit_nobody, failed
 
 log = structlog.get_logger(__name__)
 
@@ -76,7 +76,7 @@ class CrewServer(ToolServer[Desk]):
         *,
         silence: timedelta = UNHEALTHY_AFTER,
     ) -> None:
-        super().__init__(name, TOOLS[name], _nobody, time_limit=29.0)
+        super().__init__(name, TOOLS[name], admit_nobody, time_limit=29.0)
         self._store = store
         self._changes = changes
         self._clock = clock
@@ -139,7 +139,7 @@ class CrewServer(ToolServer[Desk]):
 
 def list_only(name: str) -> ToolServer[Desk]:
     """Return a server that shows its tools to somebody who has no gateway to call them in."""
-    return ToolServer(name, TOOLS[name], _nobody)
+    return ToolServer(name, TOOLS[name], admit_nobody)
 
 
 def _digest(arguments: Mapping[str, object]) -> str:
@@ -157,7 +157,3 @@ async def _at(desk: Desk, _tool: Tool[Desk], _arguments: Arguments) -> AsyncGene
         yield desk
     except (BadCall, Conflict, InvalidAgentState, NotFound, Refused) as error:
         raise ToolError(str(error), code=error.code) from error
-
-
-def _nobody(_tool: Tool[Desk], _arguments: Arguments) -> AbstractAsyncContextManager[Desk]:
-    raise ToolError("this server has to know who calls: it is reached through a gateway alone")

@@ -5,7 +5,7 @@ Which of them a caller has, policy decides (`policy/toolsets.py`); what each may
 
 import json
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from datetime import datetime
 from functools import partial
 from typing import Final, Literal
@@ -38,7 +38,7 @@ from remit.model.principals import Principal
 from remit.policy.toolsets import PLACES
 from remit.servers.arguments import Arguments
 from remit.servers.errors import ToolError
-from remit.servers.toolbox import Tool, ToolServer, failed
+from remit.servers.toolbox import Tool, ToolServer, admit_nobody, failed
 
 Screening = Literal["refuse", "alert"]
 
@@ -95,7 +95,7 @@ class DataServer(ToolServer[Desk]):
         screening: Callable[[str], Screening],
         clock: Callable[[], datetime] = utc_now,
     ) -> None:
-        super().__init__("data", TOOLS, _nobody, time_limit=_TIME_LIMIT)
+        super().__init__("data", TOOLS, admit_nobody, time_limit=_TIME_LIMIT)
         self._stores = stores
         self._sources = sources
         self._screening = screening
@@ -154,7 +154,7 @@ class DataServer(ToolServer[Desk]):
 
 def list_only() -> ToolServer[Desk]:
     """Return a server that shows its tools to somebody who has no gateway to call them in."""
-    return ToolServer("data", TOOLS, _nobody)
+    return ToolServer("data", TOOLS, admit_nobody)
 
 
 @asynccontextmanager
@@ -170,7 +170,3 @@ async def _at(
     except tuple(_CODES) as error:
         code = next(code for kind, code in _CODES.items() if isinstance(error, kind))
         raise ToolError(str(error), code=code) from error
-
-
-def _nobody(_tool: Tool[Desk], _arguments: Arguments) -> AbstractAsyncContextManager[Desk]:
-    raise ToolError("this server has to know who calls: it is reached through a gateway alone")

@@ -1,12 +1,13 @@
 """What the record of calls says of the `data` server's: no literals, and no data (S2.46, S2.47)."""
 
 import json
-from typing import Final, cast
+from typing import Final
 
 import msgspec
 
 from remit.data.kept import kept_sql_anywhere
 from remit.model.data import DataCode
+from remit.model.members import members_of
 from remit.servers.toolbox import ERROR
 
 MOST_RESULT: Final = 200
@@ -47,7 +48,7 @@ class DataWording:
             given: object = json.loads(body)
         except (ValueError, RecursionError):  # which no tool takes either
             return b"{}"
-        arguments = cast("dict[str, object]", given) if isinstance(given, dict) else {}
+        arguments = members_of(given)
         sql = arguments.get(_SQL)
         if not isinstance(sql, str):
             return body

@@ -9,7 +9,7 @@ import binascii
 import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NoReturn, cast
+from typing import Any, cast
 
 from joserfc import jws
 from joserfc.errors import JoseError, UnsupportedAlgorithmError
@@ -18,7 +18,7 @@ from joserfc.jws import JWSRegistry
 from joserfc.util import urlsafe_b64decode
 
 from remit.identity.credentials import LONGEST_TOKEN, SEGMENTS, CredentialRefused
-from remit.model.members import members_once
+from remit.model.members import members_once, no_constant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,11 +95,7 @@ def read_object(text: bytes) -> Mapping[str, object]:
         ValueError: It is none.
         RecursionError: It is nested too deeply.
     """
-    value: object = json.loads(text, object_pairs_hook=members_once, parse_constant=_no_number)
+    value: object = json.loads(text, object_pairs_hook=members_once, parse_constant=no_constant)
     if not isinstance(value, dict):
         raise ValueError("not a JSON object")  # noqa: TRY004 - one error for every misspelling
     return cast("Mapping[str, object]", value)
-
-
-def _no_number(_name: str) -> NoReturn:
-    raise ValueError("not a JSON number")

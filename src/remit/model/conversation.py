@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Hashable, Mapping
 from enum import IntFlag
-from typing import Final, Protocol, cast
+from typing import Final, Protocol
 
 import msgspec
+
+from remit.model.members import members_of
 
 PAUSES: Final = (0.05, 0.1, 0.2, *[0.25] * 7)
 """Seconds before each further round of a call whose server asks for that and nothing else; what
@@ -47,18 +49,18 @@ class Abilities(IntFlag):
     @classmethod
     def of(cls, capabilities: object) -> "Abilities":
         """Read a `ClientCapabilities` object; whatever else is in it is none of ours."""
-        found = _object(capabilities)
+        found = members_of(capabilities)
         able = cls.NONE
         if "elicitation" in found:
-            asked = _object(found["elicitation"])
+            asked = members_of(found["elicitation"])
             if "url" in asked:
                 able |= cls.ELICIT_URL
             if "form" in asked or "url" not in asked:  # an empty object means forms
                 able |= cls.ELICIT_FORM
         if "sampling" in found:
             able |= cls.SAMPLE
-            able |= cls.SAMPLE_TOOLS if "tools" in _object(found["sampling"]) else cls.NONE
-            able |= cls.SAMPLE_CONTEXT if "context" in _object(found["sampling"]) else cls.NONE
+            able |= cls.SAMPLE_TOOLS if "tools" in members_of(found["sampling"]) else cls.NONE
+            able |= cls.SAMPLE_CONTEXT if "context" in members_of(found["sampling"]) else cls.NONE
         if "roots" in found:
             able |= cls.LIST_ROOTS
         return able
@@ -81,7 +83,7 @@ class Abilities(IntFlag):
     def can_answer(self, method: str, params: object) -> bool:
         """Whether a request of a server is one that such a client understands."""
         if method == ELICIT:
-            is_url = _object(params).get("mode") == "url"
+            is_url = members_of(params).get("mode") == "url"
             return bool(self & (Abilities.ELICIT_URL if is_url else Abilities.ELICIT_FORM))
         wanted = {SAMPLE: Abilities.SAMPLE, LIST_ROOTS: Abilities.LIST_ROOTS}
         return bool(self & wanted.get(method, Abilities.NONE))
@@ -166,7 +168,3 @@ class Extras(msgspec.Struct, frozen=True, kw_only=True):
         """The members that it adds to a request's params, each with a comma before it."""
         responses = b',"inputResponses":' + self.responses if self.responses else b""
         return responses + (b',"requestState":' + self.state if self.state else b"")
-
-
-def _object(value: object) -> Mapping[str, object]:
-    return cast("dict[str, object]", value) if isinstance(value, dict) else {}

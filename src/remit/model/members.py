@@ -1,6 +1,9 @@
-"""Members of JSON objects; of two with one name one reader takes the first, another the last."""
+"""JSON read strictly, and what is in its objects.
 
-from typing import Final
+Of two members with one name one reader takes the first, another the last.
+"""
+
+from typing import Final, NoReturn, cast
 
 _LONGEST_SHOWN: Final = 80
 
@@ -17,6 +20,11 @@ class RepeatedMember(ValueError):
         self.name = name[:_LONGEST_SHOWN]
 
 
+def members_of(value: object) -> dict[str, object]:
+    """Return the members of a JSON value; empty where it is no object."""
+    return cast("dict[str, object]", value) if isinstance(value, dict) else {}
+
+
 def members_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     """Make an object of its members: the `object_pairs_hook` of every strict reader.
 
@@ -28,3 +36,12 @@ def members_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
         names = [name for name, _ in pairs]
         raise RepeatedMember(next(name for name in names if names.count(name) > 1))
     return members
+
+
+def no_constant(name: str) -> NoReturn:
+    """Refuse `NaN` and the infinities: the `parse_constant` of every strict reader.
+
+    Raises:
+        ValueError: Always.
+    """
+    raise ValueError(f"{name} is no JSON")

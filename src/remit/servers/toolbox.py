@@ -186,6 +186,15 @@ class ToolServer(Generic[Place]):
         """Let go of what the server holds; a server that holds something overrides this."""
 
 
+def admit_nobody(_tool: Tool[Place], _arguments: Arguments) -> AbstractAsyncContextManager[Place]:
+    """Refuse everybody: the `enter` of a server that is told who calls, and knows nobody else.
+
+    Raises:
+        ToolError: Always.
+    """
+    raise ToolError("this server has to know who calls: it is reached through a gateway alone")
+
+
 def failed(message: str, code: str = "") -> Mapping[str, object]:
     """Return the result of a tool that failed, in words for the model."""
     meta = {"_meta": {ERROR: {"code": code}}} if code else {}

@@ -12,7 +12,9 @@ from uuid import UUID
 
 from remit.model.calls import OutcomeKind
 from remit.model.events import AuditEvent, EventKind
+from remit.model.times import in_utc
 from remit.storage.chain import FIELDS
+from remit.storage.event_ids import time_of
 
 _OPTIONAL: Final = frozenset({"member", "result", "error", "agent"})
 _SIZES: Final = frozenset({"revision", "arguments_size", "result_size"})
@@ -70,19 +72,16 @@ def _read(name: str, value: Any) -> Any:
 
 
 def _time(value: Any) -> Any:
-    if isinstance(value, str):
-        try:
-            value = datetime.fromisoformat(value)
-        except ValueError:
-            return value
-    if not isinstance(value, datetime):
+    try:
+        moment = datetime.fromisoformat(value) if isinstance(value, str) else value
+        return in_utc(moment) if isinstance(moment, datetime) else value
+    except (ValueError, OverflowError):
         return value
-    return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
 def _substitute(name: str, value: Any, event_id: Any) -> Any:
     if name == "time":
-        return _time_of(event_id)
+        return _time_in(event_id)
     if name == "ms":
         return 0.0
     if name in _SIZES:
@@ -92,12 +91,11 @@ def _substitute(name: str, value: Any, event_id: Any) -> Any:
     return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
 
 
-def _time_of(event_id: Any) -> datetime:
-    """Return when an event was made, which its own id says to the millisecond (RFC 9562 §5.7)."""
+def _time_in(event_id: Any) -> datetime:
+    """Return when an event was made, by its own id, if that can be read."""
     try:
-        identifier = UUID(event_id)
-        return datetime.fromtimestamp((identifier.int >> 80) / 1000, UTC)
-    except (ValueError, TypeError, AttributeError, OverflowError, OSError):
+        return time_of(str(UUID(event_id)))
+    except (ValueError, TypeError, AttributeError, OverflowError):
         return _BEGINNING
 
 

@@ -29,6 +29,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import TypeEngine
 
+from remit.model.times import in_utc
 from remit.storage.texts import storable, storable_json
 
 
@@ -69,10 +70,11 @@ class UtcTime(TypeDecorator[datetime]):
         return value.astimezone(UTC)
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002 - given by SQLAlchemy
-        """Give back the zone."""
-        if value is None:
-            return None
-        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+        """Give back the zone; what has no time in UTC is a ValueError, as what is no time is."""
+        try:
+            return None if value is None else in_utc(value)
+        except OverflowError as error:
+            raise ValueError(f"{value!r} is beyond the calendar in UTC") from error
 
 
 def _uuid() -> TypeEngine[Any]:

@@ -47,6 +47,15 @@ class FakeIssuer:
         """Where its keys are."""
         return f"http://127.0.0.1:{self.port}/keys"
 
+    def trust(self, audience: str = AUDIENCE) -> dict[str, Any]:
+        """Return the entry of `identity.jwt` that trusts it."""
+        return {
+            "issuer": self.name,
+            "audience": audience,
+            "jwks_url": self.url,
+            "allow_private_url": True,
+        }
+
     def got(self, path: str, query: str) -> tuple[int, bytes, str] | None:
         """Return status, body and location for a path of its own; None where its keys are."""
         del path, query

@@ -12,6 +12,7 @@ import anyio
 
 from remit.errors import UpstreamProtocolError
 from remit.model.contents import Contents, Item, Kind
+from remit.model.members import members_of
 from remit.upstreams.entries import PROMPT, RESOURCE, TEMPLATE, Fit, fitted
 from remit.upstreams.era import Era
 from remit.upstreams.listing import read_list
@@ -176,7 +177,7 @@ def _required(own: str, parts: Mapping[str, bytes]) -> Iterator[str]:
     if not isinstance(declared, list):
         raise Malformed(f"prompt {own!r}: its arguments are no list")
     for entry in cast("list[object]", declared):
-        argument = cast("dict[str, object]", entry) if isinstance(entry, dict) else {}
+        argument = members_of(entry)
         name = argument.get("name")
         if not isinstance(name, str):
             raise Malformed(f"prompt {own!r}: one of its arguments has no name")

@@ -12,6 +12,7 @@ from typing import cast
 
 from remit.errors import UpstreamError, UpstreamUnavailable
 from remit.model.contents import Contents, Kind, kind_of, own_name
+from remit.model.members import members_of
 from remit.model.param_headers import find_invalid_x_mcp_header, mcp_param_headers, x_mcp_header_map
 from remit.model.servers import ServerConfig
 from remit.model.tools import Hints, Tool, ToolId
@@ -206,8 +207,7 @@ class _Theirs:
         return Route(theirs=self.name, arguments=renames, headers=self.headers)
 
     def unknown_arguments(self, name: str, renames: Mapping[str, str]) -> list[str]:
-        properties = self.schema.get("properties")
-        known = cast("dict[str, object]", properties) if isinstance(properties, dict) else {}
+        known = members_of(self.schema.get("properties"))
         return [
             f"tool_args of {name!r}: the server's tool takes no {theirs!r}"
             for theirs in renames.values()

@@ -4,13 +4,14 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final, Protocol, cast, runtime_checkable
+from typing import Final, Protocol, runtime_checkable
 
 import anyio
 import msgspec
 
 from remit.errors import UpstreamError
 from remit.model.conversation import Abilities, Extras
+from remit.model.members import members_of
 from remit.model.principals import Principal
 from remit.model.servers import ServerConfig
 from remit.upstreams.dialogue import Dialogue
@@ -237,9 +238,7 @@ class Signals:
             if isinstance(uri, str) and self.follower is not None:
                 self.follower.updated(uri)
         elif method == ACKNOWLEDGED:
-            meta = _param(message, "_meta")
-            told = cast("dict[str, object]", meta) if isinstance(meta, dict) else {}
-            number = told.get(SUBSCRIPTION_ID)
+            number = members_of(_param(message, "_meta")).get(SUBSCRIPTION_ID)
             awaited = self._acknowledgements.pop(number, None) if isinstance(number, int) else None
             if awaited is not None and not awaited.done():
                 awaited.set_result(_param(message, "notifications"))

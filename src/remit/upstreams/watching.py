@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import Protocol, cast
 
 from remit.errors import UpstreamError, UpstreamProtocolError
+from remit.model.members import members_of
 from remit.upstreams.era import Era
 from remit.upstreams.session import Signals
 from remit.upstreams.wire import json_bytes
@@ -116,8 +117,7 @@ def listen_parts(uris: frozenset[str]) -> bytes:
 
 def refused_of(uris: frozenset[str], honoured: object) -> Mapping[str, UpstreamError]:
     """Return what a server leaves out of what it honours."""
-    told = cast("dict[str, object]", honoured) if isinstance(honoured, dict) else {}
-    subscribed = told.get("resourceSubscriptions")
+    subscribed = members_of(honoured).get("resourceSubscriptions")
     kept = cast("list[object]", subscribed) if isinstance(subscribed, list) else []
     return {
         uri: UpstreamProtocolError("tells of no updates to it") for uri in uris if uri not in kept

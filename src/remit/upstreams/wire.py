@@ -8,9 +8,10 @@ the same spans, so that its bytes pass unaltered as well.
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import Never
 
 import msgspec
+
+from remit.model.members import no_constant
 
 JSON_RPC = "2.0"
 
@@ -127,7 +128,7 @@ def value_of(data: bytes) -> object:
         Malformed: It is not JSON in UTF-8.
     """
     try:
-        return json.loads(data, parse_constant=_refuse)
+        return json.loads(data, parse_constant=no_constant)
     except (ValueError, RecursionError) as error:
         raise Malformed(str(error)) from error
 
@@ -192,11 +193,7 @@ def _require_utf8(data: bytes) -> None:
             raise Malformed("not UTF-8") from error
 
 
-def _refuse(constant: str) -> Never:
-    raise Malformed(f"{constant} is no JSON")
-
-
-_decoder = json.JSONDecoder(parse_constant=_refuse, parse_int=str, parse_float=str)
+_decoder = json.JSONDecoder(parse_constant=no_constant, parse_int=str, parse_float=str)
 
 
 def _slow_envelope(data: bytes) -> Envelope:

@@ -1,7 +1,7 @@
 """What callers do is read on, and raises each alert once, whoever reads or dies (S2.48)."""
 
 import uuid
-from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -27,7 +27,6 @@ from remit.storage.leases import Leases
 from remit.storage.notices import Notices
 from remit.storage.tables import leases
 from remit.testing.fakes import sample_event
-from remit.testing.services import Postgres
 
 START = datetime(2026, 11, 28, 12, 0, 0, tzinfo=UTC)
 
@@ -142,12 +141,6 @@ class Post:
         )
         await self.audit.record(event)
         await self.audit.flush()
-
-
-@pytest.fixture
-def postgres_url(postgres: Postgres) -> Generator[str]:
-    with postgres.database() as url:
-        yield url
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

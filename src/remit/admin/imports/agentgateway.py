@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 
-from remit.admin.imports.nested import list_at, mapping_at, text_at
 from remit.admin.imports.notes import Notebook, RawServer
 from remit.admin.imports.shape import Shape
+from remit.admin.nested import list_at, mapping_at, text_at
 from remit.admin.yaml_source import child_path
 
 _HTTPS_PORT = "443"

@@ -9,10 +9,10 @@ from dataclasses import replace
 from typing import Literal, cast
 
 from remit.admin.imports.entry_keys import SLOTS, fold
-from remit.admin.imports.nested import items_of, list_at, mapping_at, text_at
 from remit.admin.imports.notes import Notebook, RawServer
 from remit.admin.imports.shape import Shape
 from remit.admin.imports.switched_off import switched_off
+from remit.admin.nested import items_of, list_at, mapping_at, text_at
 from remit.admin.yaml_source import child_path
 
 _REACHING = frozenset({"command", "url", "http_url", "sse_url"})

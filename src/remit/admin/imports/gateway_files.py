@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Mapping
 
-from remit.admin.imports.nested import items_of, list_at, mapping_at, text_at
 from remit.admin.imports.notes import Notebook, RawServer
 from remit.admin.imports.shape import Shape
 from remit.admin.imports.variables import variable_name
+from remit.admin.nested import items_of, list_at, mapping_at, text_at
 from remit.admin.yaml_source import child_path
 
 _REQUIRED = ("run", "-i", "--rm")

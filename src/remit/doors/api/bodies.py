@@ -11,6 +11,7 @@ from typing import Annotated, Any, Final, TypeVar, cast
 from fastapi import Body
 from pydantic import AfterValidator, BaseModel
 
+from remit.admin.names import told
 from remit.admin.schema import AlertsShape, DocumentShape, GrantShape, RoleShape, ServerShape
 from remit.errors import BadCall, NotFound
 
@@ -69,8 +70,7 @@ def declared_one(declared: Mapping[str, T], name: str, noun: str) -> T:
         NotFound: Nothing is; the text names what is.
     """
     if name not in declared:
-        known = ", ".join(declared) or "none"
-        raise NotFound(f"no {noun} {name[:80]!r} is declared; declared {noun}s: {known}")
+        raise NotFound(f"no {noun} {name[:80]!r} is declared; declared {noun}s: {told(declared)}")
     return declared[name]
 
 

@@ -1,6 +1,6 @@
 """The schema of a datasource, and what was found in it that waits for a decision (S2.44)."""
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Query
@@ -14,7 +14,7 @@ from remit.doors.api.data_desk import IN_DATASOURCE, DatasourceName, desk_of, us
 from remit.doors.api.envelope import Envelope
 from remit.doors.api.ontology import Named
 from remit.doors.api.ontology_shapes import Names
-from remit.doors.api.paging import Cursor, Limit, Page, cut
+from remit.doors.api.paging import Cursor, Limit, Page, cut, place_by_age
 from remit.errors import DataFailure
 from remit.model.data import DataCode
 from remit.model.ontology import ChangeStatus, PendingChange, Schema, SchemaTable
@@ -238,6 +238,4 @@ async def _schema_of(by: Reviewer, datasource: str) -> SchemaShape:
 
 
 def _place(change: PendingChange) -> str:
-    """Return what sorts changes by their age."""
-    created = change.created.astimezone(UTC).isoformat(timespec="microseconds")
-    return f"{created} {change.id}"
+    return place_by_age(change.created, change.id)

@@ -1,7 +1,7 @@
 """API keys: made, shown without their secret, rotated, revoked."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated, Final, Literal
 
 import structlog
@@ -18,9 +18,9 @@ from remit.admin.keys import (
     rotate_key,
 )
 from remit.doors.api.access import Administrator, ByAdministrator, Reason
-from remit.doors.api.paging import Cursor, Limit, Page, read
+from remit.doors.api.paging import Cursor, Limit, Page, age_at, place_by_age, read
 from remit.doors.api.preconditions import tag_of
-from remit.errors import BadCall, NotFound
+from remit.errors import NotFound
 from remit.model.keys import Key, KeyState
 from remit.model.principals import PrincipalKind, UserRole
 
@@ -164,7 +164,7 @@ async def list_keys(
     now = by.services.now()
 
     async def after(place: str | None, most: int) -> Sequence[Key]:
-        return await _found(by, wanted, _place_of(place), most)
+        return await _found(by, wanted, None if place is None else age_at(place), most)
 
     page = await read(after, _place, of="keys", cursor=cursor, limit=limit)
     return Page(items=[KeyShape.of(key, now) for key in page.items], next=page.next)
@@ -281,19 +281,4 @@ async def _shown(by: Administrator, name: str) -> KeyShape:
 
 
 def _place(key: Key) -> str:
-    return f"{key.created.isoformat(timespec='microseconds')} {key.id}"
-
-
-def _place_of(text: str | None) -> tuple[datetime, str] | None:
-    """Return the place that `_place` spells; None for the beginning.
-
-    Raises:
-        BadCall: It spells none.
-    """
-    if text is None:
-        return None
-    created, _, key_id = text.partition(" ")
-    try:
-        return datetime.fromisoformat(created).astimezone(UTC), key_id
-    except (ValueError, OverflowError):
-        raise BadCall("the cursor is none of this list: begin without one") from None
+    return place_by_age(key.created, key.id)

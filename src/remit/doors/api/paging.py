@@ -5,6 +5,7 @@ import binascii
 import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Annotated, Final, Generic, TypeVar, cast
 
 from fastapi import Query
@@ -86,6 +87,24 @@ async def read(
     found = await after(position(cursor, of=of), limit + 1)
     more = cursor_at(key(found[limit - 1]), of=of) if len(found) > limit else None
     return Cut(items=found[:limit], next=more)
+
+
+def place_by_age(made: datetime, id_: str) -> str:
+    """Return the place in a list, oldest first, of what was made then."""
+    return f"{made.astimezone(UTC).isoformat(timespec='microseconds')} {id_}"
+
+
+def age_at(place: str) -> tuple[datetime, str]:
+    """Return when what has that place by its age was made, aware UTC, and its id.
+
+    Raises:
+        BadCall: It is no such place.
+    """
+    made, _, id_ = place.partition(" ")
+    try:
+        return datetime.fromisoformat(made).astimezone(UTC), id_
+    except (ValueError, OverflowError):
+        raise BadCall("the cursor is none of this list: begin without one") from None
 
 
 def cursor_at(place: str, *, of: str) -> str:

@@ -1,6 +1,5 @@
 """Approved queries of a datasource: seen by whom they are for, managed by reviewers (S2.39)."""
 
-from datetime import UTC
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Path, Query, Response
@@ -17,7 +16,7 @@ from remit.doors.api.data_desk import (
     seeing,
 )
 from remit.doors.api.envelope import Envelope
-from remit.doors.api.paging import Cursor, Limit, Page, cut
+from remit.doors.api.paging import Cursor, Limit, Page, cut, place_by_age
 from remit.doors.api.preconditions import IfMatch, require_match, require_tag, version_tag
 from remit.doors.api.query_shapes import (
     ColumnShape,
@@ -256,8 +255,8 @@ def is_shown(by: Member, query: DataQuery) -> bool:
 
 
 def place_of(query: DataQuery) -> str:
-    """Return what sorts queries by their age."""
-    return f"{query.created.astimezone(UTC).isoformat(timespec='microseconds')} {query.id}"
+    """Return the place of a query in a list."""
+    return place_by_age(query.created, query.id)
 
 
 def page_of(queries: list[DataQuery], *, cursor: str | None, limit: int) -> Shown:

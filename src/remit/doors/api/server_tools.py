@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field
 from remit.doors.api.access import Administrator, ByAdministrator
 from remit.doors.api.bodies import declared_one
 from remit.doors.api.paging import Cursor, Limit, Page, cut
+from remit.model.members import members_of
 from remit.model.tools import Hints, Tool
 from remit.policy.engine import roles_that_can
 from remit.upstreams.wire import Malformed, value_of
@@ -90,11 +91,7 @@ def _title(tool: Tool) -> str:
         told = value_of(tool.wire)
     except Malformed:
         return ""
-    entry = _members(told)
-    titles = (entry.get("title"), _members(entry.get("annotations")).get("title"))
+    entry = members_of(told)
+    titles = (entry.get("title"), members_of(entry.get("annotations")).get("title"))
     title = next((one for one in titles if isinstance(one, str)), "")
     return title.encode(errors="replace").decode()
-
-
-def _members(value: object) -> dict[str, object]:
-    return cast("dict[str, object]", value) if isinstance(value, dict) else {}

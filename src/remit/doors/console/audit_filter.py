@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final
 
 from remit.client.audit import Filter
 from remit.doors.console.visitor import Visitor
+from remit.model.times import in_utc
 
 NAMES: Final = ("principal", "server", "tool", "decision", "outcome", "code", "role", "text")
 """Parameters that are texts; named as those of `GET /api/v1/audit`."""
@@ -63,8 +64,7 @@ def _moment(text: str) -> datetime:
         ValueError: It is none.
         OverflowError: It is beyond the calendar in UTC.
     """
-    moment = datetime.fromisoformat(text)
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    return in_utc(datetime.fromisoformat(text))
 
 
 def _in_a_field(moment: datetime) -> str:

@@ -34,6 +34,7 @@ from remit.errors import (
     UpstreamError,
 )
 from remit.model.calls import Call
+from remit.model.members import members_of
 from remit.servers.toolbox import ERROR
 from remit.upstreams.wire import Malformed, json_bytes, members, value_of
 
@@ -200,7 +201,7 @@ def _tool_error(parts: Mapping[str, bytes], request_id: str, *, is_ours: bool) -
         meta = value_of(parts.get("_meta", b"{}"))
     except Malformed:
         meta = None
-    code = _held(_held(meta).get(ERROR)).get("code")
+    code = members_of(members_of(meta).get(ERROR)).get("code")
     details: dict[str, object] = {"requestId": request_id}
     structured = parts.get("structuredContent", _NULL)
     if structured != _NULL:
@@ -217,9 +218,9 @@ def _tool_error(parts: Mapping[str, bytes], request_id: str, *, is_ours: bool) -
 def _data_failure(code: str, text: str, details: dict[str, object]) -> Failure:
     """Return what the `data` server says in JSON, with its own code among the details (S2.45)."""
     try:
-        told = _held(value_of(text.encode()))
+        told = members_of(value_of(text.encode()))
     except Malformed:
-        told = _held(None)
+        told = {}
     shown = {**details, "code": code}
     if told.get("details"):
         shown["details"] = told["details"]
@@ -254,14 +255,10 @@ def _odd_blocks(content: bytes) -> list[tuple[object, str | None]]:
     blocks = cast("list[object]", found) if isinstance(found, list) else [None]
     read: list[tuple[object, str | None]] = []
     for block in blocks:
-        held = _held(block)
+        held = members_of(block)
         text = held.get("text")
         read.append((held.get("type"), text if isinstance(text, str) else None))
     return read
-
-
-def _held(value: object) -> Mapping[str, object]:
-    return cast("dict[str, object]", value) if isinstance(value, dict) else {}
 
 
 def _spelled(moment: datetime) -> bytes:

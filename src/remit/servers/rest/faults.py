@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Final, cast
 
+from remit.servers.notes import excerpt
+
 LONGEST_SAID: Final = 1000
 """Characters of a service's own words that are passed on."""
 
@@ -81,21 +83,15 @@ def said_in(body: object) -> str:
     GitHub has `message` and `errors` as a list of texts or objects; Jira `errorMessages` and
     `errors` by field.
     """
-    return trimmed("; ".join(dict.fromkeys(_phrases(body))))
+    return excerpt("; ".join(dict.fromkeys(_phrases(body))), LONGEST_SAID)
 
 
 def said_on(page: str) -> str:
     """Return the title of an HTML page, or the first line of what is none."""
     title = _TITLE.search(page)
     if title is not None:
-        return trimmed(title[1])
-    return "" if "<" in page[:200] else trimmed(page)
-
-
-def trimmed(text: str, longest: int = LONGEST_SAID) -> str:
-    """Return *text* in one line of at most *longest* characters."""
-    line = " ".join(text.split())
-    return line if len(line) <= longest else line[: longest - 1] + "…"
+        return excerpt(title[1], LONGEST_SAID)
+    return "" if "<" in page[:200] else excerpt(page, LONGEST_SAID)
 
 
 def _phrases(body: object) -> Iterator[str]:
