@@ -69,6 +69,19 @@ def test_what_a_schema_of_arguments_cannot_hold_is_left_out_and_noted(
     assert note == f"tool 't': left out what is wrong in it: {wrong}"
 
 
+def test_what_was_left_out_does_not_come_back_where_arguments_are_renamed() -> None:
+    schema = {**OBJECT, "properties": {"theirs": {}}, "required": ["theirs", 1]}
+    raw = json.dumps({"name": "t", "inputSchema": schema}).encode()
+    config = ServerConfig(name="s", tool_args={"t": {"ours": "theirs"}})
+    (tool,) = build_offer(config, [raw]).tools
+
+    assert json.loads(tool.input_schema) == {
+        **OBJECT,
+        "properties": {"ours": {}},
+        "required": ["ours"],
+    }
+
+
 @pytest.mark.parametrize(
     "schema",
     [

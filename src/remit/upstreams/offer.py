@@ -176,14 +176,14 @@ class _Theirs:
             value = value_of(parts.get(key, b"null"))
             if not isinstance(value, kind) and (value is not None or key == "inputSchema"):
                 raise Malformed(f"tool {name!r}: its {key} is not {called}")
+        kept, wrong = fitted(parts, TOOL)
+        if kept != parts:
+            raw, parts = joined(kept), kept
         schema = cast("dict[str, object]", value_of(parts["inputSchema"]))
         problem = find_invalid_x_mcp_header(schema) if has_headers else None
         if problem is not None:
             raise Malformed(f"tool {name!r}: {problem}")
         headers = x_mcp_header_map(schema) if has_headers else {}
-        kept, wrong = fitted(parts, TOOL)
-        if kept != parts:
-            raw, parts = joined(kept), kept
         return cls(name=name, raw=raw, wrong=wrong, parts=parts, schema=schema, headers=headers)
 
     def offered_as(self, tool: ToolId, renames: Mapping[str, str]) -> Tool:
