@@ -15,7 +15,7 @@ from remit.calls import tracing
 PAGE = (REPOSITORY / "docs" / "observability.md").read_text()
 METRIC = re.compile(r"(?m)^\| `(\w+)` \| (counter|gauge|histogram) \|([^|]*)\|")
 CODE = re.compile(r"`([^`]+)`")
-METRIC_IN = re.compile(r"\bremit_\w+")
+METRIC_IN = re.compile(r"\b(?:remit|process)_\w+")
 GROUPED = re.compile(r"by \(([^)]+)\)")
 PARTS = ("_bucket", "_sum", "_count")
 

@@ -1,6 +1,7 @@
 """`/metrics`: what it counts, what it never names, and who may read it (issue 4)."""
 
 import asyncio
+import resource
 import sys
 from pathlib import Path, PosixPath
 
@@ -100,6 +101,14 @@ def test_the_state_of_every_server_is_told(watched: Watched) -> None:
     assert state("tools") == "ready"
     assert state("gone") != "ready"
     assert told.sum("remit_server_tools", server="tools") == 6
+
+
+def test_how_near_the_process_is_to_its_last_descriptor_is_told(watched: Watched) -> None:
+    told = watched.scrape()
+
+    most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    assert told.sum("process_max_fds") == most
+    assert 3 < told.sum("process_open_fds") < most
 
 
 def test_refused_credentials_are_counted_by_reason(watched: Watched) -> None:

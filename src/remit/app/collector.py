@@ -141,6 +141,7 @@ def _looked_up(has_children: bool) -> tuple[Sequence[Told], Mapping[int, int]]:
 def _process() -> Iterator[Told]:
     used = resource.getrusage(resource.RUSAGE_SELF)
     yield _told(measures.CPU, used.ru_utime + used.ru_stime)
+    yield _told(measures.MOST_DESCRIPTORS, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
     about = Path("/proc/self")
     if about.is_dir():  # Linux; elsewhere these two are left out
         pages = int((about / "statm").read_text().split()[1])

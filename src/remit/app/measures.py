@@ -131,6 +131,11 @@ DESCRIPTORS: Final = Measure(
     kind="gauge",
     help="Open file descriptors of the process.",
 )
+MOST_DESCRIPTORS: Final = Measure(
+    name="process_max_fds",
+    kind="gauge",
+    help="How many file descriptors the process may have open.",
+)
 
 ALL: Final = (
     BUILD,
@@ -154,4 +159,5 @@ ALL: Final = (
     MEMORY,
     CPU,
     DESCRIPTORS,
+    MOST_DESCRIPTORS,
 )
