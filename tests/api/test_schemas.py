@@ -31,7 +31,7 @@ TOOLS: list[str | dict[str, Any]] = [
     },
     {"name": "rest", "inputSchema": {"type": "object"}, "annotations": {"title": "Rest a while"}},
     {"name": "odd/name", "inputSchema": {"type": "object"}},
-    {"name": "wrong", "inputSchema": {"type": "no such type"}},
+    {"name": "wrong", "inputSchema": {"type": "object", "minProperties": "one"}},
     {"name": "deep", "x-fixture": {"raw": f'{{"name":"deep","inputSchema":{nested(300)}}}'}},
     {
         "name": "lone",
@@ -42,7 +42,9 @@ TOOLS: list[str | dict[str, Any]] = [
     },
     {
         "name": "large",
-        "x-fixture": {"raw": '{"name":"large","inputSchema":{"maximum":9007199254740993}}'},
+        "x-fixture": {
+            "raw": '{"name":"large","inputSchema":{"type":"object","maxProperties":9007199254740993}}'
+        },
     },
 ]
 
@@ -116,7 +118,7 @@ def test_what_a_server_writes_oddly_hides_none_of_its_tools(offered: dict[str, A
     assert offered["deep"]["input_schema"] is None
     assert offered["lone"]["input_schema"] is None
     assert (offered["lone"]["title"], offered["lone"]["description"]) == ("a?b", "c?d")
-    assert offered["large"]["input_schema"] == {"maximum": 2**53 + 1}
+    assert offered["large"]["input_schema"] == {"type": "object", "maxProperties": 2**53 + 1}
     assert offered["odd/name"]["title"] == ""
 
 

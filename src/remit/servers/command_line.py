@@ -26,9 +26,12 @@ class ServerArguments(argparse.ArgumentParser):
             ValueError: If they do not fit; the message is one line, and names those that do.
         """
         try:
-            return self.parse_args(args)
+            found, unknown = self.parse_known_args(args)
         except argparse.ArgumentError as error:
             raise ValueError(f"{self.prog}: {error}") from error
+        if unknown:  # of which `parse_args` says something else from Python 3.12 on
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return found
 
     def error(self, message: str) -> NoReturn:
         """Raise what the standard parser would print before it exits."""
