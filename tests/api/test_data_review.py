@@ -4,7 +4,16 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from tests.api.data_operations import AUDIT, ONTOLOGY, PROJECT, QUERIES, data, draft, suggested
+from tests.api.data_operations import (
+    AUDIT,
+    ONTOLOGY,
+    PROJECT,
+    QUERIES,
+    data,
+    draft,
+    new_column,
+    suggested,
+)
 from tests.api.worlds import Api
 
 pytestmark = pytest.mark.timeout(120)
@@ -83,6 +92,16 @@ def test_a_query_has_as_many_tags_and_as_long_ones_as_by_its_tools(
     refused(api, "PATCH", path, 422, body={"tags": tags}, headers={"If-Match": "*"})
 
     assert data(api, "GET", path)["tags"] == most
+
+
+def test_a_column_has_as_many_possible_values_as_by_its_tool(api: Api) -> None:
+    path = f"{ONTOLOGY}/columns/{new_column(api)}"
+    values = [{"value": str(number)} for number in range(501)]
+
+    put = data(api, "PUT", path, body={"enumValues": values[:500]}, headers={"If-Match": "*"})
+    refused(api, "PUT", path, 422, body={"enumValues": values}, headers={"If-Match": "*"})
+
+    assert len(put["enumValues"]) == 500
 
 
 def test_a_statement_that_the_api_runs_or_refuses_is_kept_with_its_source(api: Api) -> None:
