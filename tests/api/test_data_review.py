@@ -4,7 +4,16 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from tests.api.data_operations import AUDIT, ONTOLOGY, PROJECT, QUERIES, data, draft, suggested
+from tests.api.data_operations import (
+    AUDIT,
+    ONTOLOGY,
+    PROJECT,
+    QUERIES,
+    data,
+    draft,
+    new_column,
+    suggested,
+)
 from tests.api.worlds import Api
 
 pytestmark = pytest.mark.timeout(120)
@@ -69,6 +78,30 @@ def test_a_change_that_saw_an_older_state_is_refused_and_one_that_saw_none_asked
 
     assert first["constraints"] == "Bern alone."
     assert data(api, "GET", path)["constraints"] == "Bern alone."
+
+
+@pytest.mark.parametrize("tags", [[str(n) for n in range(51)], ["t" * 201], [""]])
+def test_a_query_has_as_many_tags_and_as_long_ones_as_by_its_tools(
+    api: Api, tags: list[str]
+) -> None:
+    most = [f"{n:0200}" for n in range(50)]
+
+    made = data(api, "POST", QUERIES, body={**draft(), "tags": most})
+    path = f"{QUERIES}/{made['id']}"
+    refused(api, "POST", QUERIES, 422, body={**draft(), "tags": tags})
+    refused(api, "PATCH", path, 422, body={"tags": tags}, headers={"If-Match": "*"})
+
+    assert data(api, "GET", path)["tags"] == most
+
+
+def test_a_column_has_as_many_possible_values_as_by_its_tool(api: Api) -> None:
+    path = f"{ONTOLOGY}/columns/{new_column(api)}"
+    values = [{"value": str(number)} for number in range(501)]
+
+    put = data(api, "PUT", path, body={"enumValues": values[:500]}, headers={"If-Match": "*"})
+    refused(api, "PUT", path, 422, body={"enumValues": values}, headers={"If-Match": "*"})
+
+    assert len(put["enumValues"]) == 500
 
 
 def test_a_statement_that_the_api_runs_or_refuses_is_kept_with_its_source(api: Api) -> None:

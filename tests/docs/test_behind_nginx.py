@@ -122,6 +122,20 @@ async def test_what_is_too_large_is_refused_by_remit_and_not_by_nginx(caller: Ca
     assert refused.json()["error"]["message"]
 
 
+@pytest.mark.parametrize(("size", "status"), [(9_000_000, 400), (10_600_000, 413)])
+async def test_a_body_for_the_json_door_is_as_large_as_its_page_says(
+    http: httpx2.AsyncClient, caller: Caller, size: int, status: int
+) -> None:
+    answer = await http.post(
+        f"{caller.url}/execute",
+        headers={"X-API-Key": caller.key},
+        json={"toolName": "time/get_current_time", "input": {"timezone": "y" * size}},
+    )
+
+    assert answer.status_code == status
+    assert answer.json()["success"] is False
+
+
 def test_the_console_signs_in_through_tls_with_cookies_of_this_host_alone(
     both: tuple[Running, Nginx],
 ) -> None:

@@ -45,6 +45,15 @@ def test_the_architecture_names_files_that_exist() -> None:
     assert missing == set()
 
 
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_a_page_names_what_there_is_in_the_repository(page: Path) -> None:
+    if name_of(page) == "CHANGELOG.md":  # it tells of what is gone, too
+        return
+    named = set(re.findall(r"`((?:bench|locks|scripts|src|tests)/[\w./-]+)", prose_of(page)))
+
+    assert {name for name in named if not (REPOSITORY / name).exists()} == set()
+
+
 def test_the_change_log_is_newest_first() -> None:
     headings = re.findall(r"(?m)^## (.+)$", (REPOSITORY / "CHANGELOG.md").read_text())
     versions = [

@@ -24,9 +24,10 @@ _LONG: Final = (
     r"|(?:api|access|account|private|signing)[ _-]?key|authorization|credential|cookie|bearer"
 )
 _SHORT: Final = "auth|creds|otp|pass|pin"
-"""What means a secret only where it ends a name, as in `basic_auth`."""
+_SHORT_IN_CAMEL: Final = "(?-i:[a-z0-9](?:Auth|Creds|Otp|Pass|Pin))"
+"""What means a secret only where it ends a name, as in `basic_auth` and `basicAuth`."""
 
-_KEY: Final = rf"{_LONG}|(?<![A-Za-z0-9])(?:{_SHORT})(?![\w-])"
+_KEY: Final = rf"{_LONG}|(?:(?<![A-Za-z0-9])(?:{_SHORT})|{_SHORT_IN_CAMEL})(?![\w-])"
 _SECRET_KEY: Final = re.compile(_KEY, re.IGNORECASE)
 _TOKENS: Final = re.compile(r"tokens\Z", re.IGNORECASE)
 """What names secrets where a list of texts stands under it; elsewhere it counts those of models."""
@@ -84,7 +85,8 @@ _SUSPICIOUS: Final = re.compile(
 # How everything begins that is suspicious, and little else. It looks neither back nor ahead, so
 # that an engine that never steps back can look for all of it at once: sixty times as fast as `re`.
 _BEGINNINGS: Final = (
-    rf"(?i:{_LONG.replace(_NO_COUNT, '')}|(?:^|[^a-z0-9])(?:{_SHORT})(?:[^\w-]|$)|\\u00|\\/"
+    rf"(?i:{_LONG.replace(_NO_COUNT, '')}|\\u00|\\/"
+    rf"|(?:(?:^|[^a-z0-9])(?:{_SHORT})|{_SHORT_IN_CAMEL})(?:[^\w-]|$)"
     r"|://[^/\"]*:[^\"@ \t\r\n]*@|-u(?:ser)?[ \t\r\n=\"'\\,]+[^ \t\r\n:\"']+:"
     rf"|https://[\w-]{{20,}}@|eyj[\w-]{{8}}|rmt_|(?:{_ISSUED})[\w-]{{16}}|hooks\.slack\.com"
     r"|akia[0-9a-z]{16}|-----begin)"

@@ -35,7 +35,7 @@ LOOK_EVERY: Final = 1.0
 """Seconds between looks where nobody tells of events."""
 
 MOST_ATTEMPTS: Final = 12
-"""How often one event is tried: with the pauses below, for a quarter of an hour."""
+"""How often one event is tried: with the pauses below, for some 19 minutes."""
 
 LONGEST_PAUSE: Final = timedelta(minutes=5)
 

@@ -31,7 +31,7 @@ from remit.data.ontology.takes import (
     words,
 )
 from remit.data.ontology.term_edits import TermEdit, update_glossary_term
-from remit.data.ontology.writing import LONGEST_NAME, LONGEST_TEXT, MOST_NAMES
+from remit.data.ontology.writing import LONGEST_NAME, LONGEST_TEXT, MOST_NAMES, MOST_VALUES
 from remit.model.ontology import Cardinality, ColumnRole, FactCategory
 from remit.servers.arguments import Arguments
 from remit.servers.shapes import (
@@ -49,7 +49,6 @@ from remit.servers.shapes import (
 )
 from remit.servers.toolbox import Tool
 
-_MOST_VALUES: Final = 500
 _KEPT: Final = "what is left out stays as it is"
 
 
@@ -145,7 +144,7 @@ STATEMENT_TOOLS: Final = (
                     record(("label",), value=TEXT, label=TEXT),
                     "Its possible values, each as text or with a label that says what it stands"
                     " for.",
-                    _MOST_VALUES,
+                    MOST_VALUES,
                 ),
                 "entity": words("The entity that its values name; empty for none.", LONGEST_NAME),
                 "role": {**one_of(*ColumnRole), "description": "What it is for."},

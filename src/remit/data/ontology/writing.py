@@ -30,6 +30,9 @@ LONGEST_TEXT: Final = 10_000
 MOST_NAMES: Final = 100
 """Aliases, key columns."""
 
+MOST_VALUES: Final = 500
+"""Possible values of a column."""
+
 
 class Stateable(Protocol):
     """A value that can be written."""

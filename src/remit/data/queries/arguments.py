@@ -5,7 +5,9 @@ from typing import Final
 
 from remit.data.queries.drafts import (
     LONGEST_NAME,
+    LONGEST_TAG,
     MOST_PARAMETERS,
+    MOST_TAGS,
     Draft,
     Edit,
     parameters_of,
@@ -14,14 +16,12 @@ from remit.model.data import ParameterType
 from remit.servers.arguments import Arguments
 from remit.servers.shapes import LONGEST_TEXT, Schema, flag, text, texts
 
-MOST_TAGS: Final = 50
-
 SQL: Final = text("One SQL statement.", LONGEST_TEXT)
 DATASOURCE: Final = text("Name or id of the datasource; left out, the default one.", LONGEST_NAME)
 DATASOURCE_ID: Final = text("Name or id of the datasource; left out, every one.", LONGEST_NAME)
 QUERY_ID: Final = text("Id of the approved query.", LONGEST_NAME)
 SUGGESTION_ID: Final = text("Id of the suggestion.", LONGEST_NAME)
-TAGS: Final = texts("Words to find it by.", LONGEST_NAME, MOST_TAGS)
+TAGS: Final = texts("Words to find it by.", LONGEST_TAG, MOST_TAGS)
 
 _PARAMETERS: Final[Schema] = {
     "type": "array",

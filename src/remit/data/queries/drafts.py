@@ -8,9 +8,11 @@ from remit.errors import DataFailure
 from remit.model.data import DataCode, Parameter, ParameterType
 
 MOST_PARAMETERS: Final = 100
+MOST_TAGS: Final = 50
 
 LONGEST_NAME: Final = 200
-"""Characters of a name or a tag."""
+LONGEST_TAG: Final = LONGEST_NAME
+"""Characters of a name, and of a tag."""
 
 _FIELDS: Final = frozenset({"name", "type", "description", "required", "default", "example"})
 

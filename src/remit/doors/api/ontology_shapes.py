@@ -1,7 +1,7 @@
 """What the data means, as `/api/projects` shows and takes it (S2.41, S2.42)."""
 
 from datetime import datetime
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -11,6 +11,7 @@ from remit.data.ontology.facts import Fact
 from remit.data.ontology.glossary import Enrichment, Term
 from remit.data.ontology.questions import Question
 from remit.data.ontology.relationships import Detection, Relationship
+from remit.data.ontology.writing import LONGEST_TEXT, MOST_NAMES, MOST_VALUES
 from remit.doors.api.camel import CamelBody, CamelShape
 from remit.doors.api.query_shapes import ColumnShape, Name, Sql, Text
 from remit.model.ontology import (
@@ -22,9 +23,6 @@ from remit.model.ontology import (
     QuestionStatus,
     Source,
 )
-
-MOST_NAMES: Final = 100
-LONGEST_FACT: Final = 10_000
 
 Names = Annotated[list[Name], Field(max_length=MOST_NAMES)]
 
@@ -275,7 +273,7 @@ class ColumnBody(CamelBody):
     description: Text | None = None
     entity: Name | None = None
     role: Annotated[ColumnRole | None, Field(strict=False)] = None
-    enum_values: Annotated[list[EnumBody], Field(max_length=MOST_NAMES)] | None = None
+    enum_values: Annotated[list[EnumBody], Field(max_length=MOST_VALUES)] | None = None
 
 
 class RelationshipBody(CamelBody):
@@ -297,7 +295,7 @@ class TermBody(CamelBody):
 class FactBody(CamelBody):
     """A fact."""
 
-    fact: Annotated[str, Field(min_length=1, max_length=LONGEST_FACT)]
+    fact: Annotated[str, Field(min_length=1, max_length=LONGEST_TEXT)]
     context: Text | None = None
     category: Annotated[FactCategory | None, Field(strict=False)] = None
 

@@ -6,7 +6,14 @@ from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, Field
 
-from remit.data.queries.drafts import MOST_PARAMETERS, Draft, Edit, parameters_of
+from remit.data.queries.drafts import (
+    LONGEST_TAG,
+    MOST_PARAMETERS,
+    MOST_TAGS,
+    Draft,
+    Edit,
+    parameters_of,
+)
 from remit.data.queries.execution import USUAL_ROWS, Executed
 from remit.doors.api.bodies import storable
 from remit.doors.api.camel import CamelBody, CamelShape
@@ -22,13 +29,13 @@ from remit.model.data import (
 )
 from remit.servers.shapes import LONGEST_NAME, LONGEST_TEXT
 
-MOST_TAGS: Final = 100
 MOST_COLUMNS: Final = 1000
 
 Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
 Text = Annotated[str, Field(max_length=LONGEST_TEXT)]
 Sql = Annotated[str, Field(min_length=1, max_length=LONGEST_TEXT)]
-Tags = Annotated[list[Name], Field(max_length=MOST_TAGS)]
+Tag = Annotated[str, Field(min_length=1, max_length=LONGEST_TAG)]
+Tags = Annotated[list[Tag], Field(max_length=MOST_TAGS)]
 Values = Annotated[dict[str, Any], AfterValidator(storable)]
 Descriptions = Annotated[
     dict[str, str],
