@@ -131,6 +131,17 @@ def test_members_that_are_null_count_as_absent_without_a_word() -> None:
     assert notes == ()
 
 
+@pytest.mark.parametrize("odd", [[], 7, "text", {}])
+@pytest.mark.parametrize("member", ["title", "description", "annotations", "outputSchema"])
+def test_a_tool_is_offered_without_what_is_of_a_wrong_kind(member: str, odd: Any) -> None:
+    known = (dict,) if member in ("annotations", "outputSchema") else (str,)
+    tool, notes = _offered(**{member: odd})
+
+    is_right = isinstance(odd, known)
+    assert (member in json.loads(tool.wire)) is is_right
+    assert notes == (() if is_right else (f"tool 't': left out what is wrong in it: {member}",))
+
+
 def test_members_that_are_wrong_are_left_out_of_a_tool_alone_and_noted() -> None:
     tool, (note,) = _offered(
         icons=[{"src": "a", "sizes": "any"}, {"mimeType": "image/png"}, {"src": "b"}],
@@ -187,3 +198,14 @@ def test_a_resource_whose_members_are_in_order_stays_byte_for_byte() -> None:
 
     assert item.wire == raw
     assert notes == []
+
+
+def test_what_is_in_order_inside_stays_byte_for_byte() -> None:
+    schema = b'{"properties":{"a":{"maximum":1e400,"default":0.10,"x":"\\u00e9\\/"},"b":true}}'
+    raw = b'{"name":"t","annotations":{"title":null,"n":1e400},"inputSchema":%s}' % schema
+    (tool,) = build_offer(ServerConfig(name="s"), [raw]).tools
+
+    assert tool.input_schema == schema[:-1].replace(b"true", b"{}") + b',"type":"object"}'
+    assert tool.wire == b'{"name":"t","annotations":{"n":1e400},"inputSchema":%s}' % (
+        tool.input_schema
+    )
