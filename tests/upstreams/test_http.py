@@ -96,13 +96,21 @@ async def test_a_legacy_server_without_sessions_needs_none(ran: Path) -> None:
             assert b"content" in await call_tool(fleet, "s", "t")
 
 
-@pytest.mark.parametrize("status", [404, 400])
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (404, b"Session not found"),
+        (400, b"Bad Request: No valid session ID provided"),
+        (400, b"Bad Request: Server not initialized"),
+        (401, b"Unauthorized: Session not found"),
+    ],
+)
 async def test_a_forgotten_session_is_opened_once_for_all_and_every_call_runs_once(
-    ran: Path, status: int
+    ran: Path, status: int, said: bytes
 ) -> None:
     # T10
     with open_web_fixture(_options(ran, era="legacy")) as fixture:
-        fixture.unknown_session = status
+        fixture.unknown_session, fixture.unknown_said = status, said
         async with open_servers(_config(fixture.url)) as fleet:
             await call_tool(fleet, "s", "t")
             fixture.forget_sessions()
@@ -246,6 +254,17 @@ async def test_new_tools_are_noticed_without_a_word_from_the_server(ran: Path) -
             fixture.behaviour.add_tool("quiet")
             catalogue = await fleet.changed(version)
             assert [tool.name for tool in catalogue.by_server["s"]] == ["t", "quiet"]
+
+
+async def test_what_a_server_offers_after_a_restart_is_read_with_the_next_call(ran: Path) -> None:
+    with open_web_fixture(_options(ran, era="legacy")) as fixture:
+        async with open_servers(_config(fixture.url)) as fleet:
+            version = fleet.catalogue.version
+            fixture.behaviour.add_tool("newer")
+            fixture.forget_sessions()
+            await call_tool(fleet, "s", "t")
+            catalogue = await fleet.changed(version)
+            assert [tool.name for tool in catalogue.by_server["s"]] == ["t", "newer"]
 
 
 async def test_what_is_no_mcp_server_is_told_what_it_may_be(ran: Path) -> None:
