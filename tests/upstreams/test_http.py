@@ -12,11 +12,12 @@ from typing import Any
 
 import anyio
 import pytest
+from tests.upstreams.served import RESULTS
 
 from remit.errors import UpstreamProtocolError, UpstreamTimeout, UpstreamUnavailable
 from remit.model.servers import ServerConfig, ServerState, Transport
 from remit.testing.fleets import BRISK, call_tool, eventually, open_servers, status_of
-from remit.testing.raw import open_raw_server
+from remit.testing.raw import CLOSE, Step, open_raw_server
 from remit.testing.upstream import (
     FixtureOptions,
     WebFixture,
@@ -265,6 +266,23 @@ async def test_what_a_server_offers_after_a_restart_is_read_with_the_next_call(r
             await call_tool(fleet, "s", "t")
             catalogue = await fleet.changed(version)
             assert [tool.name for tool in catalogue.by_server["s"]] == ["t", "newer"]
+
+
+async def test_a_server_that_hangs_up_at_an_unknown_method_is_asked_by_the_handshake() -> None:
+    def answer(number: int, result: Mapping[str, Any]) -> list[Step]:
+        body = json.dumps({"jsonrpc": "2.0", "id": number, "result": result}).encode()
+        head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+        return [head % len(body) + body]
+
+    listed = answer(3, RESULTS["tools/list"])  # whoever asks for a stream gets the same, and none
+    noted: list[Step] = [b"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n"]
+    opened = answer(2, {**RESULTS["initialize"], "capabilities": {}})
+    async with (
+        open_raw_server([CLOSE], opened, noted, listed, listed) as server,
+        open_servers(_config(server.url)) as fleet,
+    ):
+        assert status_of(fleet, "s").state is ServerState.READY
+        assert [tool.name for tool in fleet.catalogue.by_server["s"]] == ["t"]
 
 
 async def test_what_is_no_mcp_server_is_told_what_it_may_be(ran: Path) -> None:

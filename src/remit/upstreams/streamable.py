@@ -113,7 +113,11 @@ class ModernHttp:
         with anyio.move_on_after(_PROBE):
             frame = request_frame(number, DISCOVER, self._era.params(b""))
             request = self._prepare(DISCOVER)
-            reply = await self._peer.post(frame, number=number, request=request)
+            try:
+                reply = await self._peer.post(frame, number=number, request=request)
+            except UpstreamUnavailable as error:
+                if not error.sent:
+                    raise  # nobody is there
         if reply is None:
             return False
         try:
