@@ -43,7 +43,8 @@ TOOLS: list[str | dict[str, Any]] = [
     {
         "name": "large",
         "x-fixture": {
-            "raw": '{"name":"large","inputSchema":{"type":"object","maxProperties":9007199254740993}}'
+            "raw": '{"name":"large","inputSchema":{"type":"object",'
+            '"maxProperties":9007199254740993}}'
         },
     },
 ]

@@ -454,3 +454,30 @@ def test_the_same_server_in_two_files_is_kept_once(tmp_path: Path) -> None:
     assert [server.name for server in found.servers] == ["a"]
     assert [note.code for note in found.notes] == ["same-server"]
     assert str(files[0]) in found.notes[0].message
+
+
+@pytest.mark.parametrize("key", ["includeTools", "enabled_tools", "available_tools", "tools"])
+def test_tools_that_alone_were_open_are_known_by_every_spelling(file: Path, key: str) -> None:
+    assert one(file, {"command": "x", key: ["a", "b"]}).only == ("a", "b")
+    assert one(file, {"command": "x", key: ["*"]}).only is None
+    assert one(file, {"command": "x", key: []}).only is None
+
+
+@pytest.mark.parametrize("tools", [{"a": {"enabled": True}}, [{"name": "a"}], []])
+def test_tools_that_are_no_choice_are_left_out(file: Path, tools: object) -> None:
+    found = read(file, {"mcpServers": {"s": {"command": "x", "tools": tools}}})
+
+    assert found.servers[0].only is None
+    assert ("key-left-out", "tools") in [(note.code, note.field) for note in found.notes]
+
+
+def test_a_command_that_another_program_would_run_is_no_value(file: Path) -> None:
+    entry = {"url": "https://h.test/mcp", "headers": {"Authorization": "Bearer $(gh auth token)"}}
+    command = {"command": "sh", "args": ["-c", "x $(date)"], "env": {"A": "$(cat /run/a)"}}
+    found = read(file, {"mcp": {"h": {**entry, "type": "http"}, "c": {**command, "type": "stdio"}}})
+
+    by_http, by_pipe = (dict(server.entry) for server in found.servers)
+    assert by_http["headers"] == {"Authorization": "${H_HEADERS_AUTHORIZATION}"}
+    assert by_pipe["env"] == {"A": "${C_ENV_A}"}
+    assert by_pipe["args"] == ["-c", "x $(date)"]
+    assert set(found.variables) == {"H_HEADERS_AUTHORIZATION", "C_ENV_A"}

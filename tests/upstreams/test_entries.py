@@ -101,6 +101,76 @@ def test_an_output_schema_by_which_nothing_can_be_compared_is_left_out(
     assert "outputSchema" in note
 
 
+DRAFT_4 = "http://json-schema.org/draft-04/schema#"
+DRAFT_7 = "http://json-schema.org/draft-07/schema#"
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"pattern": "(?P<year>[0-9]+)"},
+        {"pattern": "(?i)yes"},
+        {"pattern": r"\A[a-z]+\Z"},
+        {"pattern": r"^[a-z]+\-[0-9]+$"},
+        {"pattern": "^[[:alpha:]]+$"},
+        {"pattern": "a{,3}b++"},
+        {"pattern": r"^\p{Greek}$"},
+        {"patternProperties": {r"^x\-": {}}},
+        {"nullable": True, "allOf": [OBJECT]},
+        {"anyOf": [{"type": "string", "enum": []}]},
+        {"items": {"id": "https://some.test/item"}},
+        {"$ref": "https://json-schema.org/draft/2020-12/schema"},
+    ],
+)
+def test_an_output_schema_that_stops_the_compilers_of_clients_is_left_out(
+    schema: dict[str, Any],
+) -> None:
+    # all of it compiles by the standard; Ajv throws, and with it a client's whole list is gone
+    tool, (note,) = _offered(outputSchema={**OBJECT, "properties": {"a": schema}})
+
+    assert "outputSchema" not in json.loads(tool.wire)
+    assert "outputSchema" in note
+
+
+@pytest.mark.parametrize("dialect", [DRAFT_4, "http://json-schema.org/schema#", ""])
+def test_an_output_schema_of_a_dialect_that_clients_do_not_know_is_left_out(dialect: str) -> None:
+    tool, (note,) = _offered(outputSchema={**OBJECT, "$schema": dialect})
+
+    assert "outputSchema" not in json.loads(tool.wire)
+    assert "outputSchema" in note
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"pattern": r"^(?:\d{4}-[01]\d|[\w.\-]+?@\p{L}+|\/\u00e9\x41\cA{2,}|(?<y>a)\1)*$"},
+        {"pattern": r"^(?=a)(?!b)(?<=c)(?<!d)[^\]\s}]+\{\}|.?$"},
+        {"patternProperties": {"^x-": {"type": "string"}}},
+        {"type": "string", "nullable": True, "enum": ["a", None]},
+        {"type": "object", "properties": {"id": {}, "pattern": {}, "nullable": {}, "enum": {}}},
+        {"default": {"id": 1, "nullable": True, "pattern": "(?i)a"}},
+    ],
+)
+@pytest.mark.parametrize("dialect", [{}, {"$schema": DRAFT_7}])
+def test_an_output_schema_that_all_can_compile_stays(
+    schema: dict[str, Any], dialect: dict[str, Any]
+) -> None:
+    whole = {**OBJECT, **dialect, "properties": {"a": schema}}
+    tool, notes = _offered(outputSchema=whole)
+
+    assert json.loads(tool.wire)["outputSchema"] == whole
+    assert notes == ()
+
+
+@pytest.mark.parametrize("odd", [{"pattern": 7}, {"patternProperties": 7}, {"$ref": 7}])
+def test_what_a_dialect_does_not_know_may_hold_anything(odd: dict[str, Any]) -> None:
+    schema = {**OBJECT, "$schema": DRAFT_7, "prefixItems": [odd]}
+    tool, notes = _offered(outputSchema=schema)
+
+    assert json.loads(tool.wire)["outputSchema"] == schema
+    assert notes == ()
+
+
 def test_an_output_schema_that_refers_to_itself_stays() -> None:
     schema = {**OBJECT, "properties": {"next": {"$ref": "#"}, "list": {"type": "array"}}}
     tool, notes = _offered(outputSchema=schema)
@@ -129,6 +199,17 @@ def test_members_that_are_null_count_as_absent_without_a_word() -> None:
     }
     assert tool.hints.read_only is True
     assert notes == ()
+
+
+@pytest.mark.parametrize("odd", [[], 7, "text", {}])
+@pytest.mark.parametrize("member", ["title", "description", "annotations", "outputSchema"])
+def test_a_tool_is_offered_without_what_is_of_a_wrong_kind(member: str, odd: Any) -> None:
+    known = (dict,) if member in ("annotations", "outputSchema") else (str,)
+    tool, notes = _offered(**{member: odd})
+
+    is_right = isinstance(odd, known)
+    assert (member in json.loads(tool.wire)) is is_right
+    assert notes == (() if is_right else (f"tool 't': left out what is wrong in it: {member}",))
 
 
 def test_members_that_are_wrong_are_left_out_of_a_tool_alone_and_noted() -> None:
@@ -187,3 +268,14 @@ def test_a_resource_whose_members_are_in_order_stays_byte_for_byte() -> None:
 
     assert item.wire == raw
     assert notes == []
+
+
+def test_what_is_in_order_inside_stays_byte_for_byte() -> None:
+    schema = b'{"properties":{"a":{"maximum":1e400,"default":0.10,"x":"\\u00e9\\/"},"b":true}}'
+    raw = b'{"name":"t","annotations":{"title":null,"n":1e400},"inputSchema":%s}' % schema
+    (tool,) = build_offer(ServerConfig(name="s"), [raw]).tools
+
+    assert tool.input_schema == schema[:-1].replace(b"true", b"{}") + b',"type":"object"}'
+    assert tool.wire == b'{"name":"t","annotations":{"n":1e400},"inputSchema":%s}' % (
+        tool.input_schema
+    )

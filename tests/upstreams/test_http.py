@@ -12,11 +12,12 @@ from typing import Any
 
 import anyio
 import pytest
+from tests.upstreams.served import RESULTS
 
 from remit.errors import UpstreamProtocolError, UpstreamTimeout, UpstreamUnavailable
 from remit.model.servers import ServerConfig, ServerState, Transport
 from remit.testing.fleets import BRISK, call_tool, eventually, open_servers, status_of
-from remit.testing.raw import open_raw_server
+from remit.testing.raw import CLOSE, Step, open_raw_server
 from remit.testing.upstream import (
     FixtureOptions,
     WebFixture,
@@ -96,13 +97,21 @@ async def test_a_legacy_server_without_sessions_needs_none(ran: Path) -> None:
             assert b"content" in await call_tool(fleet, "s", "t")
 
 
-@pytest.mark.parametrize("status", [404, 400])
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (404, b"Session not found"),
+        (400, b"Bad Request: No valid session ID provided"),
+        (400, b"Bad Request: Server not initialized"),
+        (401, b"Unauthorized: Session not found"),
+    ],
+)
 async def test_a_forgotten_session_is_opened_once_for_all_and_every_call_runs_once(
-    ran: Path, status: int
+    ran: Path, status: int, said: bytes
 ) -> None:
     # T10
     with open_web_fixture(_options(ran, era="legacy")) as fixture:
-        fixture.unknown_session = status
+        fixture.unknown_session, fixture.unknown_said = status, said
         async with open_servers(_config(fixture.url)) as fleet:
             await call_tool(fleet, "s", "t")
             fixture.forget_sessions()
@@ -246,6 +255,34 @@ async def test_new_tools_are_noticed_without_a_word_from_the_server(ran: Path) -
             fixture.behaviour.add_tool("quiet")
             catalogue = await fleet.changed(version)
             assert [tool.name for tool in catalogue.by_server["s"]] == ["t", "quiet"]
+
+
+async def test_what_a_server_offers_after_a_restart_is_read_with_the_next_call(ran: Path) -> None:
+    with open_web_fixture(_options(ran, era="legacy")) as fixture:
+        async with open_servers(_config(fixture.url)) as fleet:
+            version = fleet.catalogue.version
+            fixture.behaviour.add_tool("newer")
+            fixture.forget_sessions()
+            await call_tool(fleet, "s", "t")
+            catalogue = await fleet.changed(version)
+            assert [tool.name for tool in catalogue.by_server["s"]] == ["t", "newer"]
+
+
+async def test_a_server_that_hangs_up_at_an_unknown_method_is_asked_by_the_handshake() -> None:
+    def answer(number: int, result: Mapping[str, Any]) -> list[Step]:
+        body = json.dumps({"jsonrpc": "2.0", "id": number, "result": result}).encode()
+        head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+        return [head % len(body) + body]
+
+    listed = answer(3, RESULTS["tools/list"])  # whoever asks for a stream gets the same, and none
+    noted: list[Step] = [b"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n"]
+    opened = answer(2, {**RESULTS["initialize"], "capabilities": {}})
+    async with (
+        open_raw_server([CLOSE], opened, noted, listed, listed) as server,
+        open_servers(_config(server.url)) as fleet,
+    ):
+        assert status_of(fleet, "s").state is ServerState.READY
+        assert [tool.name for tool in fleet.catalogue.by_server["s"]] == ["t"]
 
 
 async def test_what_is_no_mcp_server_is_told_what_it_may_be(ran: Path) -> None:

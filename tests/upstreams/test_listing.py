@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from remit.errors import UpstreamError
+from remit.errors import UpstreamError, UpstreamProtocolError, UpstreamUnavailable
 from remit.model.servers import ServerState
 from remit.testing.fleets import call_tool, open_servers, status_of
 from remit.testing.upstream import fixture_server_config, received
@@ -62,17 +62,42 @@ async def test_a_list_without_end_is_cut(size: int, kept: int) -> None:
     assert notes == ["its list was cut at page 1, which makes it too long"]
 
 
+ONE = b'{"name":"t","inputSchema":{}}'
+LAST = b'{"tools":[%s],"nextCursor":""}' % ONE
+
+
+async def test_an_empty_cursor_for_none_is_no_fault() -> None:
+    # Whoever ignores a cursor repeats the page; whoever looks it up has none.
+    refusing = _Listed(LAST, beyond=UpstreamProtocolError("answered with error -32602"))
+
+    assert await read_tools(_Listed(LAST)) == ([ONE], [])
+    assert await read_tools(refusing) == ([ONE], [])
+
+
+async def test_a_page_behind_an_empty_cursor_that_cannot_be_had_fails_the_list() -> None:
+    with pytest.raises(UpstreamUnavailable):
+        await read_tools(_Listed(LAST, beyond=UpstreamUnavailable("is gone")))
+
+
+async def test_null_is_an_empty_list() -> None:
+    assert await read_tools(_Listed(b'{"tools":null}')) == ([], [])
+    with pytest.raises(UpstreamProtocolError, match="nonsense"):
+        await read_tools(_Listed(b"{}"))
+
+
 class _Listed:
-    """A server that lists one page."""
+    """A server that lists one page, whatever it is asked for."""
 
     era = Era.modern()
 
-    def __init__(self, page: bytes) -> None:
+    def __init__(self, page: bytes, *, beyond: UpstreamError | None = None) -> None:
         self._page = page
+        self._beyond = beyond
 
     async def list_page(self, cursor: str | None, method: str, /) -> bytes:
         del method
-        del cursor
+        if cursor is not None and self._beyond is not None:
+            raise self._beyond
         return self._page
 
     async def watch(self, uris: frozenset[str], /) -> dict[str, UpstreamError]:

@@ -9,39 +9,17 @@ from typing import Any, Final, cast
 
 from remit.model.header_values import decode_header_value, encode_header_value
 from remit.model.protocol import MCP_PARAM_HEADER_PREFIX, X_MCP_HEADER_KEY
-
-Path = tuple[str, ...]
-"""Names of properties, from the root of a schema or of the arguments."""
+from remit.model.subschemas import Path, schemas_in
 
 _TOKEN: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")  # RFC 9110 5.6.2
 _DECIMAL: Final = re.compile(r"(-?[0-9]+)(?:\.([0-9]+))?", re.ASCII)
 _TYPES: Final = ("string", "integer", "boolean")
 
-# Where a schema of JSON Schema 2020-12 holds others, apart from `properties`; what holds data
-# (`default`, `enum`) or a reference is not looked into, so that the walk ends on any schema.
-_HOLDS_ONE: Final = frozenset(
-    {
-        "additionalProperties",
-        "contains",
-        "contentSchema",
-        "else",
-        "if",
-        "items",
-        "not",
-        "propertyNames",
-        "then",
-        "unevaluatedItems",
-        "unevaluatedProperties",
-    }
-)
-_HOLDS_LIST: Final = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
-_HOLDS_MAP: Final = frozenset({"$defs", "definitions", "dependentSchemas", "patternProperties"})
-
 
 def find_invalid_x_mcp_header(schema: object) -> str | None:
     """Return what is wrong with the annotations of an input schema, or None."""
     seen: dict[str, str] = {}
-    for path, node in _schemas_in(schema):
+    for path, node in schemas_in(schema):
         if X_MCP_HEADER_KEY not in node:
             continue
         if not path:
@@ -156,34 +134,7 @@ def _value_at(arguments: object, path: Path) -> object:
 
 
 def _annotated(schema: object) -> Iterator[tuple[Path, str, Mapping[str, Any]]]:
-    for path, node in _schemas_in(schema):
+    for path, node in schemas_in(schema):
         header = node.get(X_MCP_HEADER_KEY)
         if path and isinstance(header, str):
             yield path, header, node
-
-
-def _schemas_in(schema: object) -> Iterator[tuple[Path | None, Mapping[str, Any]]]:
-    """Give every schema within *schema*, outermost first, with the path of its argument.
-
-    The path is None where anything but `properties` leads there: no argument is named then.
-    """
-    # it grows while it is gone through: a schema may be deeper than calls may nest
-    waiting: list[tuple[Path | None, object]] = [((), schema)]
-    for path, node in waiting:
-        if isinstance(node, dict):
-            held = cast("dict[str, Any]", node)
-            yield path, held
-            waiting.extend(_held_by(path, held))
-
-
-def _held_by(path: Path | None, schema: Mapping[str, Any]) -> Iterator[tuple[Path | None, object]]:
-    for keyword, value in schema.items():
-        if keyword in _HOLDS_ONE:
-            yield None, value
-        elif keyword in _HOLDS_LIST and isinstance(value, list):
-            yield from ((None, each) for each in cast("list[object]", value))
-        elif keyword == "properties" and isinstance(value, dict):
-            for name, each in cast("dict[str, object]", value).items():
-                yield (None if path is None else (*path, name)), each
-        elif keyword in _HOLDS_MAP and isinstance(value, dict):
-            yield from ((None, each) for each in cast("dict[str, object]", value).values())

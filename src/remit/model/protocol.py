@@ -31,9 +31,6 @@ MISSING_REQUIRED_CLIENT_CAPABILITY: Final = -32021
 UNSUPPORTED_PROTOCOL_VERSION: Final = -32022
 URL_ELICITATION_REQUIRED: Final = -32042
 
-SESSION_NOT_FOUND: Final = -32001
-"""What the TypeScript library says beside status 404, and some clients begin anew by it alone."""
-
 ERROR_CODE_HTTP_STATUS: Final[Mapping[int, int]] = MappingProxyType(
     {
         PARSE_ERROR: 400,

@@ -25,6 +25,7 @@ class WebFixture:
     Attributes:
         status: An HTTP status that every request is answered with, or 0.
         unknown_session: The status for a session that it does not know.
+        unknown_said: What it says of such a session.
         body: What is sent instead of every answer, or None.
         redirect_from: A path whose requests are sent on to the right one, or empty.
         leaves_at: A method whose next request it runs, and then listens no more; in the older era
@@ -35,6 +36,7 @@ class WebFixture:
     def __init__(self, options: FixtureOptions, *, transport: str = "http", port: int = 0) -> None:
         self.status = 0
         self.unknown_session = 404
+        self.unknown_said = b"Session not found"
         self.body: bytes | None = None
         self.redirect_from = ""
         self.leaves_at = ""
@@ -219,7 +221,7 @@ class _Handler(BaseHTTPRequestHandler):
             session = headers["Mcp-Session-Id"] = uuid.uuid4().hex
             self.web.sessions.add(session)
         elif self.web.behaviour.options.sessions and self._session() not in self.web.sessions:
-            self._respond(self.web.unknown_session, _REFUSED % b"Session not found")
+            self._respond(self.web.unknown_session, _REFUSED % self.web.unknown_said)
             return
         frame = self.web.behaviour.answer(message, self._fields())
         if self.web.leaves(message):

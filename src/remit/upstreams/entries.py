@@ -9,57 +9,57 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias, cast
 
-import jsonschema_rs
+from remit.upstreams.output_schema import is_compilable
+from remit.upstreams.wire import Malformed, elements, joined, members, value_of
 
-from remit.upstreams.wire import Malformed, json_bytes, value_of
-
-_NOTHING: Final = object()
+_NULL: Final = b"null"
 _WHEN: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)")
 
 Place: TypeAlias = tuple[str, list[str]]
 """Where a value stands, and what was found to be wrong so far."""
-Fit: TypeAlias = Callable[[object, Place], object]
-"""Returns what can be read of a value: all, a part, or `_NOTHING`."""
+Fit: TypeAlias = Callable[[bytes, Place], bytes | None]
+"""Returns what can be read of a raw JSON value: all of it as it is, a part, or None.
+
+Raises:
+    Malformed: Nothing can.
+"""
 
 
 def fitted(parts: Mapping[str, bytes], known: Mapping[str, Fit]) -> tuple[dict[str, bytes], str]:
     """Return the members of an entry that clients can read, and what else it had, in words.
 
     Args:
-        parts: Its members, each as raw JSON; those that are in order stay byte for byte.
+        parts: Its members, each as raw JSON; what is in order stays byte for byte.
         known: What the members are that clients look at.
     """
     wrong: list[str] = []
+    return _kept(parts, known, ("", wrong)), ", ".join(wrong)
+
+
+def _kept(parts: Mapping[str, bytes], known: Mapping[str, Fit], place: Place) -> dict[str, bytes]:
+    where, wrong = place
     kept: dict[str, bytes] = {}
     for name, raw in parts.items():
-        if name in known:
-            value = _value(raw)
-            fit = _fit(value, known[name], (name, wrong))
-            if fit is _NOTHING:
-                continue
-            kept[name] = raw if fit == value else json_bytes(fit)
-        else:
-            kept[name] = raw
-    return kept, ", ".join(wrong)
+        inner = f"{where}.{name}" if where else name
+        found = _fit(raw, known[name], (inner, wrong)) if name in known else raw
+        if found is not None:
+            kept[name] = found
+    return kept
 
 
-def _value(raw: bytes) -> object:
+def _fit(raw: bytes, fit: Fit, place: Place) -> bytes | None:
     try:
-        return value_of(raw)
+        found = fit(raw, place)
     except Malformed:
-        return _NOTHING  # which fits nothing
-
-
-def _fit(value: object, fit: Fit, place: Place) -> object:
-    found = fit(value, place)
-    if found is _NOTHING and value is not None:  # null is what many servers write for nothing
+        found = None
+    if found is None and raw != _NULL:  # null is what many servers write for nothing
         where, wrong = place
         wrong.append(where)
     return found
 
 
 def _if(holds: Callable[[object], bool]) -> Fit:
-    return lambda value, _: value if holds(value) else _NOTHING
+    return lambda raw, _: raw if holds(value_of(raw)) else None
 
 
 def _is_fraction(value: object) -> bool:
@@ -76,68 +76,55 @@ def _one_of(*words: str) -> Fit:
 
 
 def _list_of(fit: Fit, *needed: str) -> Fit:
-    def entries(value: object, place: Place) -> object:
-        if not isinstance(value, list):
-            return _NOTHING
-        found = [_fit(entry, fit, place) for entry in cast("list[object]", value)]
-        return [entry for entry in found if entry is not _NOTHING and _has(entry, needed)]
+    def entries(raw: bytes, place: Place) -> bytes:
+        given = elements(raw)
+        found = [entry for entry in (_fit(one, fit, place) for one in given) if entry is not None]
+        kept = [entry for entry in found if not needed or members(entry).keys() >= {*needed}]
+        return raw if kept == given else b"[" + b",".join(kept) + b"]"
 
     return entries
 
 
-def _has(entry: object, needed: tuple[str, ...]) -> bool:
-    return all(name in cast("dict[str, object]", entry) for name in needed)
-
-
 def _object(**known: Fit) -> Fit:
-    def members(value: object, place: Place) -> object:
-        if not isinstance(value, dict):
-            return _NOTHING
-        where, wrong = place
-        found = {
-            name: _fit(one, known[name], (f"{where}.{name}", wrong)) if name in known else one
-            for name, one in cast("dict[str, object]", value).items()
-        }
-        return {name: one for name, one in found.items() if one is not _NOTHING}
+    def those(raw: bytes, place: Place) -> bytes:
+        parts = members(raw)
+        kept = _kept(parts, known, place)
+        return raw if kept == parts else joined(kept)
 
-    return members
+    return those
 
 
-def _arguments(value: object, place: Place) -> object:
+def _arguments(raw: bytes, place: Place) -> bytes | None:
     """Return a schema of arguments, which always are an object."""
-    if not isinstance(value, dict):
-        return _NOTHING
     where, wrong = place
-    schema = cast("dict[str, object]", value)
-    if schema.get("type") not in ("object", None):
+    parts = members(raw)
+    kind = value_of(parts.get("type", _NULL))
+    if kind not in ("object", None):
         wrong.append(f"{where}.type")
-    typed = schema if schema.get("type") == "object" else {**schema, "type": "object"}
+    typed = raw if kind == "object" else joined({**parts, "type": b'"object"'})
     return _object(properties=_properties, required=_list_of(_text))(typed, place)
 
 
-def _properties(value: object, _: Place) -> object:
-    if not isinstance(value, dict):
-        return {} if value == [] else _NOTHING  # which is how PHP writes an empty object
-    schemas = cast("dict[str, object]", value)
-    return {name: _schema(schema) for name, schema in schemas.items()}
+def _properties(raw: bytes, _: Place) -> bytes | None:
+    if raw.startswith(b"["):
+        return None if elements(raw) else b"{}"  # PHP writes an empty object so
+    schemas = members(raw)
+    kept = {name: _schema(schema) for name, schema in schemas.items()}
+    return raw if kept == schemas else joined(kept)
 
 
-def _schema(schema: object) -> object:
-    if isinstance(schema, dict):
-        return cast("dict[str, object]", schema)
-    return {"not": {}} if schema is False else {}
+def _schema(raw: bytes) -> bytes:
+    if raw.startswith(b"{"):
+        return raw
+    return b'{"not":{}}' if raw == b"false" else b"{}"
 
 
-def _output(value: object, place: Place) -> object:
+def _output(raw: bytes, place: Place) -> bytes | None:
     """Return a schema of results, if whoever compares results with it can."""
-    if not isinstance(value, dict):
-        return _NOTHING
-    schema = cast("dict[str, object]", value)
-    try:
-        jsonschema_rs.validator_for(schema, offline=True)
-    except (ValueError, RecursionError, jsonschema_rs.ReferencingError):
-        return _NOTHING
-    return _object(properties=_properties)(schema, place)
+    schema = value_of(raw)
+    if not isinstance(schema, dict) or not is_compilable(cast("dict[str, object]", schema)):
+        return None
+    return _object(properties=_properties)(raw, place)
 
 
 _ICONS: Final = _list_of(

@@ -35,6 +35,9 @@ _NO_FIELDS: Mapping[str, str] = MappingProxyType({})
 _LOOKED_AT = 1000
 """Bytes of an answer in which a reason is looked for."""
 
+# The second is what the TypeScript library says with one transport for all, after a restart.
+_OF_SESSION = (b"session", b"server not initialized")
+
 _TRANSIENT = (
     HTTPStatus.REQUEST_TIMEOUT,
     HTTPStatus.TOO_EARLY,
@@ -214,7 +217,17 @@ def status_error(
 
 def speaks_of_session(body: bytes) -> bool:
     """Whether the body of a refusal says that the session is not known."""
-    return b"session" in body[:_LOOKED_AT].lower()
+    said = body[:_LOOKED_AT].lower()
+    return any(words in said for words in _OF_SESSION)
+
+
+def is_session_unknown(status: int, body: bytes) -> bool:
+    """Whether a refusal says that the session is not known, so that nothing was run."""
+    if status == HTTPStatus.BAD_REQUEST:
+        return speaks_of_session(body)
+    if status == HTTPStatus.UNAUTHORIZED:  # as older servers of the Rust library have it
+        return b"session not found" in body[:_LOOKED_AT].lower()
+    return status == HTTPStatus.NOT_FOUND
 
 
 def _origin(url: str) -> tuple[str, str, int]:

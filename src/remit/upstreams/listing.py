@@ -48,8 +48,12 @@ async def read_list(session: Session, method: str, member: str) -> tuple[list[by
         except UpstreamError as error:
             if number == 1 and error_code(error) == METHOD_NOT_FOUND:
                 return [], [f"the server has no {method}"]
+            if cursor == "" and isinstance(error, UpstreamProtocolError):
+                return listed, []  # many servers write an empty cursor for none
             raise
         if page and known.issuperset(page):
+            if "" in cursors:
+                return listed, []
             return listed, [f"{cut} at page {number}, which only repeats earlier ones"]
         size += sum(map(len, page))
         listed += page
@@ -80,7 +84,8 @@ def _page(result: bytes, method: str, member: str) -> tuple[list[bytes], str | N
     """Return the entries of one page and the cursor of the next; an empty cursor is one."""
     try:
         parts = members(result)
-        listed = elements(parts.get(member, b"null"))
+        entries = parts.get(member, b"")
+        listed = [] if entries == b"null" else elements(entries)  # Go's empty list
         cursor = value_of(parts.get("nextCursor", b"null"))
     except Malformed as error:
         raise UpstreamProtocolError(f"answered {method} with nonsense: {error}") from error

@@ -7,7 +7,6 @@ be offered is left out alone, with a note.
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import cast
 
 from remit.errors import UpstreamError, UpstreamUnavailable
@@ -27,15 +26,6 @@ _HINTS = {
     "idempotent": "idempotentHint",
     "open_world": "openWorldHint",
 }
-_TYPES: Mapping[str, tuple[type, str]] = MappingProxyType(
-    {
-        "title": (str, "a text"),
-        "description": (str, "a text"),
-        "inputSchema": (dict, "an object"),
-        "outputSchema": (dict, "an object"),
-        "annotations": (dict, "an object"),
-    }
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,12 +161,9 @@ class _Theirs:
             raise Malformed(f"its name {name!r} is no text")
         if name in seen:
             raise Malformed(f"tool {name!r} is listed more than once")
-        for key, (kind, called) in _TYPES.items():
-            # Many servers write null for what they do not have; only the schema must be there.
-            value = value_of(parts.get(key, b"null"))
-            if not isinstance(value, kind) and (value is not None or key == "inputSchema"):
-                raise Malformed(f"tool {name!r}: its {key} is not {called}")
         kept, wrong = fitted(parts, TOOL)
+        if "inputSchema" not in kept:
+            raise Malformed(f"tool {name!r}: its inputSchema is not an object")
         if kept != parts:
             raw, parts = joined(kept), kept
         schema = cast("dict[str, object]", value_of(parts["inputSchema"]))

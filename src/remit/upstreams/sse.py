@@ -7,7 +7,6 @@ and nothing more is awaited)──▶ closed, and opened anew by whoever owns th
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, closing
-from http import HTTPStatus
 from urllib.parse import urljoin
 
 import anyio
@@ -19,7 +18,7 @@ from remit.upstreams.background import open_background
 from remit.upstreams.channel import Channel, ChannelSession
 from remit.upstreams.events import EventStream, is_event_stream
 from remit.upstreams.handshake import initialize
-from remit.upstreams.http import HttpExchange, is_same_origin, speaks_of_session, status_error
+from remit.upstreams.http import HttpExchange, is_same_origin, is_session_unknown, status_error
 from remit.upstreams.http_aiohttp import open_aiohttp
 from remit.upstreams.session import Session, Setup
 from remit.upstreams.trace_context import context_in_request
@@ -126,7 +125,7 @@ class _Stream:
                 headers = {**_POST, **context_in_request(frame)}
                 request = self._exchange.prepare("POST", headers, url=self._endpoint)
                 with closing(await request.send(frame)) as answer:
-                    is_forgotten = _is_session_unknown(answer.status, await answer.read())
+                    is_forgotten = is_session_unknown(answer.status, await answer.read())
                     problem = status_error(answer.status, answer.headers)
         except UpstreamError as error:
             problem = error
@@ -143,10 +142,3 @@ class _Stream:
             self._end(problem)
         if after is not None:
             after.set()
-
-
-def _is_session_unknown(status: int, body: bytes) -> bool:
-    """Whether a refusal says that the stream's session is not known, so that nothing was run."""
-    if status == HTTPStatus.BAD_REQUEST:
-        return speaks_of_session(body)
-    return status == HTTPStatus.NOT_FOUND

@@ -1,7 +1,7 @@
 """Streamable HTTP: one POST a request, in both eras.
 
 modern: every request stands alone and is described by its headers
-legacy: initialize ──▶ session ──(404, or 400 about the session)──▶ initialize once more,
+legacy: initialize ──▶ session ──(404, or words about the session)──▶ initialize once more,
         by whichever caller comes first, for all
 """
 
@@ -31,7 +31,12 @@ from remit.upstreams.channel import call_params, cursor_part, error_code
 from remit.upstreams.dialogue import Dialogue
 from remit.upstreams.era import Era, announces_changes, initialize_parts, is_modern_answer
 from remit.upstreams.handshake import DISCOVER, LISTEN_PARTS, is_modern_verdict
-from remit.upstreams.http import HttpRequest, speaks_of_session, status_error
+from remit.upstreams.http import (
+    HttpRequest,
+    is_session_unknown,
+    speaks_of_session,
+    status_error,
+)
 from remit.upstreams.peer import HttpPeer, Reply
 from remit.upstreams.relay import open_relay
 from remit.upstreams.session import Session, Setup, ToolCall
@@ -108,7 +113,11 @@ class ModernHttp:
         with anyio.move_on_after(_PROBE):
             frame = request_frame(number, DISCOVER, self._era.params(b""))
             request = self._prepare(DISCOVER)
-            reply = await self._peer.post(frame, number=number, request=request)
+            try:
+                reply = await self._peer.post(frame, number=number, request=request)
+            except UpstreamUnavailable as error:
+                if not error.sent:
+                    raise  # nobody is there
         if reply is None:
             return False
         try:
@@ -247,6 +256,7 @@ class LegacyHttp:
         if self._opened > 1:
             self._watched.forget()
             self._peer.signals.lapsed()
+            self._peer.signals.tools_changed()  # whoever began anew may be another version
 
     async def close(self) -> None:
         """Tell the server that the session is not needed any more."""
@@ -337,9 +347,9 @@ class LegacyHttp:
     def _is_session_lost(self, reply: Reply) -> bool:
         if reply.status < _REFUSED or SESSION_HEADER not in self._peer.session:
             return False
-        if reply.status == HTTPStatus.NOT_FOUND:
-            return not _is_method_unknown(reply)
-        return reply.status == HTTPStatus.BAD_REQUEST and speaks_of_session(reply.body)
+        if reply.status == HTTPStatus.NOT_FOUND and _is_method_unknown(reply):
+            return False
+        return is_session_unknown(reply.status, reply.body)
 
 
 def _is_verdict(reply: Reply) -> bool:

@@ -84,6 +84,8 @@ class _Entry:
         for key, value in entry.items():
             slot = SLOTS.get(fold(key))
             where = child_path(path, key)
+            if key == "tools" and not _is_choice(value):
+                slot = None  # settings of tools, or what a catalogue says of them
             if slot in ("transport", "command") and isinstance(value, Mapping):
                 # `transport: {type, url, headers}`, `command: {path, args, env}`
                 self._collect(cast("Mapping[str, object]", value), where)
@@ -362,3 +364,10 @@ def _split(text: str) -> list[str]:
         return shlex.split(text)
     except ValueError:
         return [text]
+
+
+def _is_choice(tools: object) -> bool:
+    """Whether it names the tools that are open, as Copilot has it."""
+    if not isinstance(tools, list) or not tools:
+        return False
+    return all(isinstance(name, str) for name in cast("list[object]", tools))

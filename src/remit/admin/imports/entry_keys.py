@@ -33,7 +33,7 @@ _KEYS: Final[dict[str, str]] = {
     "tool_timeout": "tool_timeout tool_timeout_sec tool_timeout_ms call_timeout",
     "start": "start_timeout startup_timeout_sec startup_timeout_ms init_timeout connection_timeout",
     "description": "description",
-    "only": "include_tools included_tools enabled_tools allowed_tools",
+    "only": "include_tools included_tools enabled_tools allowed_tools available_tools tools",
     "hidden": "exclude_tools excluded_tools disabled_tools disallowed_tools",
 }
 

@@ -22,6 +22,9 @@ from remit.upstreams.environment import OWN_PREFIX, is_own
 
 Entry = Mapping[str, object]
 
+_RUN_THERE = ("env.", "headers.", "url")
+"""Where Crush runs commands in `$(…)`; elsewhere they are for a shell that is started."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Named:
@@ -65,6 +68,9 @@ def _translated(one: Named, unread: dict[str, str]) -> Entry:
     """Return the entry with its variables in remit's form; *unread* takes what has no form."""
 
     def read(at: str, text: str) -> str:
+        if "$(" in text and at.startswith(_RUN_THERE):
+            unread[at] = text
+            return ""
         try:
             translated = translate(text, one.draft.inputs, is_url=at == "url")
         except Untranslatable:
@@ -119,7 +125,7 @@ def _without_own(one: Named, at: str, text: str) -> str:
 
 def _note_unread(one: Named, hidden: Sequence[Hidden]) -> None:
     for gone in hidden:
-        message = f"holds a `${{` that cannot be read: `${{{gone.variable}}}` stands for all of it"
+        message = f"holds what cannot be read here: `${{{gone.variable}}}` stands for all of it"
         remedy = f"set {gone.variable} in the environment of remit to what was meant"
         _note(one, "needs-variable", gone.field, message, remedy)
 

@@ -25,7 +25,6 @@ from remit.model.protocol import (
     DEFAULT_NEGOTIATED_VERSION,
     INPUT_REQUIRED_METHODS,
     MCP_PROTOCOL_VERSION_HEADER,
-    SESSION_NOT_FOUND,
 )
 
 SESSION_HEADER: Final = b"mcp-session-id"
@@ -34,6 +33,9 @@ SET_LEVEL: Final = "logging/setLevel"
 
 REQUEST_CANCELLED: Final = -32800
 """Answers a request that its caller cancelled, since this era ends a POST with a response only."""
+
+SESSION_NOT_FOUND: Final = -32001
+"""What the TypeScript library says beside status 404, and some clients begin anew by it alone."""
 
 
 class LegacyEra:
