@@ -48,6 +48,7 @@ from remit.doors.refusals import Refusals
 from remit.errors import AgentNotFound, BadCall, CallDenied, RemitError, StorageUnavailable
 from remit.identity.clock import utc_now
 from remit.model.calls import Call
+from remit.model.endpoints import ROOT, UUID
 from remit.model.principals import Principal
 
 log = structlog.get_logger(__name__)
@@ -55,9 +56,7 @@ log = structlog.get_logger(__name__)
 LARGEST_BODY: Final = 10 * 1024 * 1024
 """Bytes of a request that are read (S3.3)."""
 
-_PATH: Final = re.compile(
-    r"/mcp(?:/(?P<tenant>[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}))?/execute/?"
-)
+_PATH: Final = re.compile(rf"{ROOT}(?:/(?P<tenant>{UUID}))?/execute/?")
 
 
 def is_execute(path: str) -> bool:
