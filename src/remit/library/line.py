@@ -34,6 +34,7 @@ from remit.model.servers import DEFAULT_TIMEOUT, Transport
 from remit.upstreams.connection import Connection, open_connection
 from remit.upstreams.environment import MissingVariable, ResolvedServer, resolve
 from remit.upstreams.listing import read_tools
+from remit.upstreams.liveness import patience
 from remit.upstreams.offer import Route, build_offer
 from remit.upstreams.session import Session, Setup, Signals, ToolCall
 from remit.upstreams.surroundings import Pace
@@ -286,7 +287,7 @@ class Line:
             signals=signals,
             trust=Trust(),
             warden=warden,
-            silence=Pace().silence,
+            silence=partial(patience, self._server, Pace().silence),
             make_builtin=None if make is None else partial(make, resolved.args, resolved.env),
         )
 

@@ -292,7 +292,7 @@ class Setup:
     """What a transport needs to open one connection.
 
     Attributes:
-        silence: Least seconds after which a silent child may count as hung.
+        silence: Returns after how many seconds a silent child may count as hung.
         is_legacy: The server is known to speak the handshake, so asking is left out.
         abilities: What we say in the handshake that we can be asked.
         make_builtin: Makes a bundled server from its arguments; None when there is none.
@@ -306,7 +306,7 @@ class Setup:
     signals: Signals
     trust: Trust
     warden: Warden
-    silence: float
+    silence: Callable[[], float]
     is_legacy: bool = False
     abilities: Abilities = Abilities.NONE
     make_builtin: Callable[[], BuiltinServer] | None = None

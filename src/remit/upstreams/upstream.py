@@ -141,6 +141,10 @@ class Upstream:
             f"the connections of {count} of its callers failed too often" if count else ""
         )
 
+    def take(self, config: ServerConfig) -> None:
+        """Take the entry as it is declared by now, which is reached as before."""
+        self._config = self._opener.config = config
+
     async def try_out(self) -> ServerTrial:
         """Connect beside what is connected, list the tools, and leave again.
 
