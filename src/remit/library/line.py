@@ -45,9 +45,6 @@ from remit.upstreams.wire import Malformed, value_of
 
 log = structlog.get_logger(__name__)
 
-_RELIST_PAUSE: Final = 0.5
-"""Least seconds between two readings of its list that the server asked for."""
-
 _STOPPED: Final = "was stopped"
 
 
@@ -301,7 +298,7 @@ class Line:
                 await signals.wait(math.inf)
                 if signals.ended is None and signals.take_changed():
                     await self._relist()
-                    await signals.wait_end(_RELIST_PAUSE)
+                    await signals.wait_end(Pace().relist_pause)
             self._connection = None  # closing takes a while
             self._ended = signals.ended
         return self._ended
