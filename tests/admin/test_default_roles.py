@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from remit.admin.declaration import load_declaration
-from remit.admin.default_roles import default_document, default_roles
+from remit.admin.declaration import load_declaration, parse_document
+from remit.admin.default_roles import default_document
 from remit.model.roles import Role
 
 GRANTS = {
@@ -25,7 +25,7 @@ GRANTS = {
 
 @pytest.fixture
 def roles() -> Mapping[str, Role]:
-    return default_roles()
+    return parse_document(default_document()).declaration.roles
 
 
 def test_there_are_nine_roles_with_101_grants(roles: Mapping[str, Role]) -> None:

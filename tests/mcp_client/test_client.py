@@ -16,6 +16,7 @@ from tests.mcp_client.conftest import MakeEntry
 from remit.errors import BadCall, MCPConnectionError
 from remit.library.client import RETRY_PAUSE, MCPClient
 from remit.library.config import MCPConfig, MCPServerConfig
+from remit.library.lines import Lines
 from remit.testing.fleets import PATIENCE, eventually
 from remit.testing.upstream import executed, received
 
@@ -244,6 +245,17 @@ async def test_a_disconnect_ends_the_retries() -> None:
 
         health = client.health()["bad"]
         assert (health.retry_scheduled, health.status) == (False, "unknown")
+
+
+async def test_a_disconnect_ends_the_retries_of_a_server_that_was_asked_for_twice() -> None:
+    lines = Lines(config(broken("bad")), retry_pause=1000)
+    with anyio.fail_after(30):
+        async with anyio.create_task_group() as tasks:
+            for _ in range(2):
+                (result,) = await lines.connect_all(tasks, None)
+                assert result.retry_scheduled
+            await lines.disconnect_all()
+        # left, since none of its tasks goes on
 
 
 async def test_a_disconnect_ends_a_connect_that_is_under_way(tmp_path: Path) -> None:

@@ -211,10 +211,6 @@ async def test_alerts_are_found_by_what_they_are_and_in_pages(store: Alerts) -> 
     assert await ids(user="user:u2") == ["a2"]
     assert await ids(severity=Severity.INFO) == []
     assert await ids(type_=AlertType.REPEATED_ERRORS) == []
-    assert await store.count_open() == {
-        ("default", Severity.CRITICAL): 4,
-        ("other", Severity.CRITICAL): 1,
-    }
 
 
 async def test_statements_are_read_on_from_where_they_were_left(

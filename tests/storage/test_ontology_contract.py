@@ -86,11 +86,7 @@ def _keys(items: Sequence[Item]) -> list[tuple[str, str]]:
 async def test_an_item_comes_back_as_it_was_written(ontology: Ontology) -> None:
     await ontology.write(items=[CUSTOMER])
 
-    found = await ontology.find_item("default", "d1", ItemKind.ENTITY, "customer")
-
-    assert found == replace(CUSTOMER, version=1)
-    assert await ontology.find_item("default", "d1", ItemKind.TERM, "customer") is None
-    assert await ontology.find_item("default", "d1", ItemKind.ENTITY, "Customer") is None
+    assert await ontology.items("default", "d1") == [replace(CUSTOMER, version=1)]
 
 
 async def test_items_come_by_kind_and_key_in_the_order_of_code_points(ontology: Ontology) -> None:
@@ -202,8 +198,7 @@ async def test_of_many_writers_at_once_each_version_has_one(ontology: Ontology) 
     async def count() -> None:
         nonlocal refused
         while True:
-            found = await ontology.find_item("default", "d1", ItemKind.ENTITY, "customer")
-            assert found is not None
+            [found] = await ontology.items("default", "d1")
             seen = found.body.get("count", 0)
             assert isinstance(seen, int)
             try:
@@ -217,6 +212,5 @@ async def test_of_many_writers_at_once_each_version_has_one(ontology: Ontology) 
         for _ in range(8):
             tasks.start_soon(count)
 
-    found = await ontology.find_item("default", "d1", ItemKind.ENTITY, "customer")
-    assert found is not None
+    [found] = await ontology.items("default", "d1")
     assert (found.body, found.version) == ({"count": 8}, 9)

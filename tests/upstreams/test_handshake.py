@@ -10,6 +10,7 @@ import anyio
 import pytest
 
 from remit.errors import UpstreamError, UpstreamProtocolError, UpstreamUnavailable
+from remit.model.conversation import Abilities
 from remit.upstreams.channel import Channel
 from remit.upstreams.era import Era
 from remit.upstreams.handshake import negotiate
@@ -34,6 +35,7 @@ class Script:
         self._answers = answers
         self.heard: list[str] = []
         self.ids: dict[str, int] = {}
+        self.params: dict[str, Any] = {}
         self.channel = Channel(self._hear, transcript=Transcript(), signals=Signals())
 
     def say(self, method: str, answer: Answer) -> None:
@@ -42,8 +44,10 @@ class Script:
         self.channel.receive(json.dumps(message).encode())
 
     def _hear(self, frame: bytes, number: int | None) -> bool:
-        method = json.loads(frame)["method"]
+        message = json.loads(frame)
+        method = message["method"]
         self.heard.append(method)
+        self.params[method] = message.get("params")
         if number is not None:
             self.ids[method] = number
         answer = self._answers.get(method)
@@ -83,6 +87,19 @@ async def test_the_answer_to_the_probe_decides(probe: Answer, version: str) -> N
         assert script.heard == ["server/discover"]
     else:
         assert script.heard == ["server/discover", "initialize", "notifications/initialized"]
+
+
+@pytest.mark.parametrize("probe", [UNKNOWN, None])
+async def test_a_server_that_turns_out_to_be_old_hears_what_it_can_ask(
+    probe: Answer | None,
+) -> None:
+    known = {} if probe is None else {"server/discover": probe}
+    script = Script({**known, "initialize": INITIALIZED})
+    with anyio.fail_after(30):
+        await negotiate(
+            script.channel, is_legacy=False, abilities=Abilities.LIST_ROOTS, patience=0.05
+        )
+    assert script.params["initialize"]["capabilities"] == {"roots": {}}
 
 
 async def test_a_server_of_an_era_to_come_is_a_reason() -> None:
@@ -158,6 +175,14 @@ async def test_a_connection_that_ends_in_between_is_a_reason() -> None:
     for method in ("server/discover", "initialize"):
         with pytest.raises(UpstreamUnavailable, match="code 1"):
             await _negotiate(Script({method: end}))
+
+
+async def test_nothing_is_sent_once_the_conversation_is_over() -> None:
+    # an answer of somebody who was asked may come later than the end
+    script = Script({})
+    script.channel.close("was stopped")
+    script.channel.notify("notifications/cancelled")
+    assert script.heard == []
 
 
 async def test_an_answer_that_nobody_waits_for_any_more_is_dropped_in_silence() -> None:

@@ -103,6 +103,17 @@ async def test_a_child_that_shows_any_sign_of_life_stays(ran: Path, kind: str) -
         assert status_of(fleet, "busy").state is ServerState.READY
 
 
+async def test_a_child_may_be_silent_for_as_long_as_is_declared_by_now(ran: Path) -> None:
+    kept, hung = server("kept", ["t"], ran), server("hung", ["t"], ran)
+    async with open_servers(kept, hung, pace=PACE) as fleet:
+        fleet.reconfigure({"kept": replace(kept, timeout=600), "hung": hung})
+        child = await stop_and_leave(fleet, "kept")
+        # judged after the one that is kept
+        await replaced(fleet, "hung", await stop_and_leave(fleet, "hung"))
+        assert status_of(fleet, "kept").processes == (child,)
+        os.kill(child, signal.SIGCONT)
+
+
 async def test_callers_that_leave_are_no_reason_to_probe_again_and_again(ran: Path) -> None:
     slow = server("s", [{"name": "t", "x-fixture": {"silent": True}}], ran, "--era", "legacy")
     async with open_servers(slow, pace=replace(BRISK, silence=600)) as fleet:
@@ -125,7 +136,9 @@ def looked_after(hangs: Callable[[str], None]) -> tuple[Channel, Liveness]:
     """Return a conversation with a child that says nothing, and what looks after it."""
     transcript = Transcript()
     channel = Channel(lambda _frame, _number: True, transcript=transcript, signals=Signals())
-    liveness = Liveness(channel, Era.modern(), transcript=transcript, seconds=0.01, hangs=hangs)
+    liveness = Liveness(
+        channel, Era.modern(), transcript=transcript, silence=lambda: 0.01, hangs=hangs
+    )
     return channel, liveness
 
 

@@ -1,17 +1,25 @@
 """What comes of asking a server to tell of updates, where several connections are asked."""
 
+import asyncio
+import gc
+import json
 import math
+import weakref
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
-from typing import Final
+from typing import Any, Final
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from remit.errors import UpstreamError, UpstreamProtocolError
+from remit.upstreams.channel import Channel
 from remit.upstreams.era import Era
-from remit.upstreams.session import Signals, ToolCall
+from remit.upstreams.session import ACKNOWLEDGED, SUBSCRIPTION_ID, Signals, ToolCall
+from remit.upstreams.transcript import Transcript
 from remit.upstreams.updates import Subscription, Updates
+from remit.upstreams.watching import WatchedOverChannel
 
 PAGE: Final = "wiki://page/1"
 REFUSED: Final = {PAGE: UpstreamProtocolError("Method not found")}
@@ -202,3 +210,47 @@ async def test_who_goes_on_following_is_told_on_the_next_connection() -> None:
         assert updates.owners == 0
         tasks.cancel_scope.cancel()
     assert heard == [PAGE]
+
+
+async def test_a_set_that_is_refused_ends_what_was_listened_to_before() -> None:
+    # as over HTTP: two would tell of everything twice once the next set is honoured
+    heard: list[dict[str, Any]] = []
+
+    def hear(frame: bytes, number: int | None) -> bool:
+        message = json.loads(frame)
+        heard.append(message)
+        uris = message["params"].get("notifications", {}).get("resourceSubscriptions")
+        if uris == [PAGE]:
+            acknowledged = {"_meta": {SUBSCRIPTION_ID: number}, "notifications": {}}
+            say({"jsonrpc": "2.0", "method": ACKNOWLEDGED, "params": acknowledged})
+        elif uris is not None:
+            say({"jsonrpc": "2.0", "id": number, "error": {"code": -32603, "message": "no"}})
+        return True
+
+    def say(message: dict[str, Any]) -> None:
+        asyncio.get_running_loop().call_soon(channel.receive, json.dumps(message).encode())
+
+    channel = Channel(hear, transcript=Transcript(), signals=Signals())
+    watched = WatchedOverChannel(channel)
+    with anyio.fail_after(20):
+        await watched.watch(frozenset({PAGE}))
+        with pytest.raises(UpstreamProtocolError, match="error -32603: no"):
+            await watched.watch(frozenset({PAGE, "wiki://page/2"}))
+
+    assert [message["method"] for message in heard] == [
+        "subscriptions/listen",
+        "subscriptions/listen",
+        "notifications/cancelled",
+    ]
+    assert heard[2]["params"] == {"requestId": heard[0]["id"]}
+
+
+async def test_an_acknowledgement_that_nobody_waits_for_any_more_is_not_kept() -> None:
+    signals = Signals()
+    awaited = signals.acknowledgement(1)
+    kept = weakref.ref(awaited)
+    awaited.cancel()
+    del awaited
+    await anyio.lowlevel.checkpoint()
+    gc.collect()
+    assert kept() is None

@@ -8,7 +8,7 @@ from typing import Literal, cast
 
 from remit.admin.known_servers import offered_by
 from remit.admin.masking import masked, masked_server
-from remit.admin.yaml_source import child_path
+from remit.admin.yaml_source import path_of
 from remit.calls.directory import declared_tools
 from remit.calls.redact import REDACTED, redacted
 from remit.model.declaration import Declaration
@@ -268,7 +268,4 @@ def _json(value: object) -> str:
 
 
 def _path(at: tuple[str | int, ...]) -> str:
-    path = ""
-    for key in at:
-        path = child_path(path, key)
-    return path or "the document"
+    return path_of(at) or "the document"

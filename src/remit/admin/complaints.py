@@ -12,7 +12,7 @@ from pydantic_core import ErrorDetails
 
 from remit.admin.schema import Place, known_keys
 from remit.admin.spelling import nearest
-from remit.admin.yaml_source import child_path
+from remit.admin.yaml_source import path_of
 from remit.errors import Problem
 
 Location = tuple[str | int, ...]
@@ -159,14 +159,6 @@ class Complaints:
         remedy = f"did you mean {meant!r}?" if meant else ""
         message = f"must be {expected}"
         return self.at("bad-value", message, where=where, remedy=remedy)
-
-
-def path_of(where: Location) -> str:
-    """Return the path of *where*, such as `roles.designer.tools.git[0]`."""
-    path = ""
-    for part in where:
-        path = child_path(path, part)
-    return path
 
 
 def _without(value: object, keys: Collection[str]) -> dict[str, object]:

@@ -1,12 +1,9 @@
 """The nine roles that ship with remit (S0.8): the matrix is data, `defaults/nine_roles.yaml`."""
 
-from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
-from remit.admin.declaration import parse_document
 from remit.admin.yaml_source import read_text
-from remit.model.roles import Role
 
 _FILE = "nine_roles.yaml"
 
@@ -15,8 +12,3 @@ def default_document() -> dict[str, Any]:
     """Return `{version, roles}` as plain data, a new copy each time; it declares no server."""
     text = files("remit.admin").joinpath("defaults", _FILE).read_text(encoding="utf-8")
     return dict(read_text(text, file=_FILE).data)
-
-
-def default_roles() -> Mapping[str, Role]:
-    """Return the nine roles by name."""
-    return parse_document(default_document(), file=_FILE).declaration.roles

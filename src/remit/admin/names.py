@@ -7,6 +7,7 @@ from typing import Final
 from remit.errors import BadCall, NotFound
 from remit.identity.claims import LONGEST_NAME as LONGEST_USER_NAME
 from remit.identity.claims import is_name as is_user_name
+from remit.model.endpoints import NAME, UUID
 from remit.model.principals import UserRole
 from remit.model.roles import Role
 
@@ -14,8 +15,8 @@ LONGEST_NAME: Final = 64
 MOST_TOLD: Final = 20
 """Names that a message tells: there may be thousands."""
 
-_PLAIN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
-_UUID: Final = re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
+_PLAIN: Final = re.compile(NAME)
+_UUID: Final = re.compile(UUID)
 _STEPS: Final = frozenset({".", ".."})
 """What a client that tidies a path takes for a step in it, so that no request reaches the name."""
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 from remit.admin.imports.writing import members_of, scalar
-from remit.admin.yaml_source import Source, child_path, read_text
+from remit.admin.yaml_source import Source, child_path, path_of, read_text
 from remit.errors import DeclarationError
 
 _STEP = "  "
@@ -30,7 +30,7 @@ def with_member(text: str, place: Sequence[str], key: str, value: object) -> str
     if len(place) == 1 and place[0] not in before.data:
         lines = ["", *members_of({place[0]: member})]
         return _proven(_spliced(text, len(text.splitlines()), lines), before, (), place[0], member)
-    line = before.positions.get(_path(place), 0)
+    line = before.positions.get(path_of(place), 0)
     parent = _at(before.data, place)
     if not line or not isinstance(parent, Mapping | None):
         return None
@@ -50,10 +50,10 @@ def _indent_of(
 ) -> str:
     lines = text.splitlines()
     for key in parent:
-        first = source.positions.get(child_path(_path(place), key), 0)
+        first = source.positions.get(child_path(path_of(place), key), 0)
         if first:
             return _head(lines[first - 1])
-    return _head(lines[source.positions[_path(place)] - 1]) + _STEP
+    return _head(lines[source.positions[path_of(place)] - 1]) + _STEP
 
 
 def _within(text: str, number: int, place: Sequence[str], member: Mapping[str, object]) -> str:
@@ -111,10 +111,3 @@ def _at(data: object, place: Sequence[str]) -> object:
     for key in place:
         data = cast("Mapping[str, object]", data).get(key) if isinstance(data, Mapping) else None
     return data
-
-
-def _path(place: Sequence[str]) -> str:
-    path = ""
-    for key in place:
-        path = child_path(path, key)
-    return path

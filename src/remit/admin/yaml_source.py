@@ -8,7 +8,7 @@ multiply is bounded. The tree is made by `yaml_nodes.py`.
 
 import re
 import stat
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -141,6 +141,14 @@ def child_path(path: str, key: str | int) -> str:
     if isinstance(key, int):
         return f"{path}[{key}]"
     return f"{path}.{key}" if path else key
+
+
+def path_of(place: Sequence[str | int]) -> str:
+    """Return the path of a place in a document, such as `roles.designer.tools.git[0]`."""
+    path = ""
+    for key in place:
+        path = child_path(path, key)
+    return path
 
 
 def _refusal(code: str, message: str, file: str, *, line: int = 0, remedy: str) -> DeclarationError:

@@ -6,7 +6,7 @@ Nothing of it is imported before somebody needs it: most installations declare n
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import anyio
 
@@ -14,6 +14,7 @@ from remit.admin.retention import hourly
 from remit.app.installation import url_of
 from remit.calls.ids import new_id
 from remit.identity.clock import utc_now
+from remit.model.data import Screening
 from remit.model.health import DatasourceHealth
 from remit.model.retention import Retention
 from remit.settings import Settings
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from remit.data.sealing import UrlSeal
     from remit.data.sources import OpenSources
     from remit.data.wording import DataWording
-
-Screening = Literal["refuse", "alert"]
 
 
 class DataPlace:

@@ -22,7 +22,7 @@ from remit.admin.offers import report_offers
 from remit.admin.revisions import Follower, newest_usable
 from remit.admin.secret_files import session_key
 from remit.app.bundled import Place, builtins_in
-from remit.app.data import DataPlace, Screening
+from remit.app.data import DataPlace
 from remit.app.installation import Installation
 from remit.calls.authorize import Authorizer
 from remit.calls.directory import Directory
@@ -39,6 +39,7 @@ from remit.calls.validate import Validator
 from remit.crew.escalation import LAST_WORDS, Escalation
 from remit.errors import StorageUnavailable
 from remit.model.contents import Item
+from remit.model.data import Screening
 from remit.model.declaration import Declaration
 from remit.model.grants import JwtIssuer
 from remit.model.principals import DEFAULT_TENANT

@@ -8,12 +8,13 @@ from typing import Final
 from urllib.parse import quote, urlsplit
 
 from remit.errors import ClientError, CredentialRefused
+from remit.model.endpoints import ROOT, UUID
 
 KEY_VARIABLE: Final = "REMIT_KEY"
 """Where the key is looked for when none is given."""
 
 _LONGEST_SHOWN: Final = 200
-_UUID: Final = re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
+_UUID: Final = re.compile(UUID)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +77,7 @@ class Address:
                 " UUID, which `remit tenants list` shows"
             )
         parts = [part for part in (self.tenant, server) if part is not None]
-        return "".join(("/mcp", *(f"/{quoted(part)}" for part in parts)))
+        return "".join((ROOT, *(f"/{quoted(part)}" for part in parts)))
 
 
 def quoted(name: str) -> str:
@@ -99,7 +100,7 @@ def _is_base(url: str) -> bool:
         and parts.username is None  # it would take the key's place
         and not parts.query
         and not parts.fragment
-        and not parts.path.endswith("/mcp")
+        and not parts.path.endswith(ROOT)
         and url.isascii()
         and url.isprintable()
         and " " not in url

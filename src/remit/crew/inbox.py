@@ -15,11 +15,11 @@ from remit.errors import (
     UpstreamUnavailable,
 )
 from remit.model.principals import Principal, PrincipalKind
+from remit.model.protocol import INVALID_PARAMS
 from remit.servers.arguments import Arguments
 
 INBOX: Final = "mail://inbox"
 
-_INVALID_PARAMS: Final = -32602
 _AGENT: Final = f"{PrincipalKind.AGENT.value}:"
 
 
@@ -80,5 +80,5 @@ class MailServer(CrewServer):
 
 
 def _refused(message: str) -> UpstreamProtocolError:
-    error = {"code": _INVALID_PARAMS, "message": message}
+    error = {"code": INVALID_PARAMS, "message": message}
     return UpstreamProtocolError(message, rpc_error=json.dumps(error).encode())

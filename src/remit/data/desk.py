@@ -11,7 +11,7 @@ from typing import Literal, Protocol
 
 from remit.data.engines.engine import Engine
 from remit.errors import DataFailure
-from remit.model.data import DataCode, Datasource, Execution, Query, QueryStatus
+from remit.model.data import DataCode, Datasource, Execution, Query, QueryStatus, Screening
 from remit.model.ontology import ChangeStatus, Item, ItemKind, PendingChange, Schema
 from remit.model.principals import Principal, PrincipalKind
 from remit.policy.toolsets import Audience, audience_of
@@ -242,7 +242,7 @@ class Desk:
     came_by: Literal["mcp", "api"] = "mcp"
     stores: Stores
     sources: Sources
-    screening: Literal["refuse", "alert"] = "refuse"
+    screening: Screening = "refuse"
     clock: Callable[[], datetime]
     new_id: Callable[[], str]
     require_seen: Callable[[int], None] = _any_version

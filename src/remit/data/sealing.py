@@ -86,11 +86,6 @@ class UrlSeal:
         return AESGCM(hmac.digest(_key_of(self._master), _PURPOSE, hashlib.sha256))
 
 
-def is_sealed(kept: str) -> bool:
-    """Whether a URL is kept encrypted."""
-    return kept.startswith(_PREFIX)
-
-
 def _key_of(master: str) -> bytes:
     """Return the 32 bytes that *master* spells in base64, or else a hash of it (S2.25)."""
     try:

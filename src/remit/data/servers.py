@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from datetime import datetime
 from functools import partial
-from typing import Final, Literal
+from typing import Final
 from weakref import WeakValueDictionary
 
 from remit.calls.ids import new_id
@@ -33,14 +33,12 @@ from remit.errors import (
     UpstreamUnavailable,
 )
 from remit.identity.clock import utc_now
-from remit.model.data import MOST_SECONDS, DataCode
+from remit.model.data import MOST_SECONDS, DataCode, Screening
 from remit.model.principals import Principal
 from remit.policy.toolsets import PLACES
 from remit.servers.arguments import Arguments
 from remit.servers.errors import ToolError
 from remit.servers.toolbox import Tool, ToolServer, admit_nobody, failed
-
-Screening = Literal["refuse", "alert"]
 
 _TIME_LIMIT: Final = MOST_SECONDS + 5.0
 

@@ -51,6 +51,11 @@ class HttpRefusal(RemitError):
         self.rpc_code = rpc_code
 
 
+def later(seconds: int) -> HttpRefusal:
+    """Return what refuses a request that may be sent again in so many *seconds*."""
+    return HttpRefusal(503, "try again later", [(b"retry-after", b"%d" % seconds)])
+
+
 class ClientGone(RemitError):
     """The client closed the connection before it had sent its request; there is nobody to tell."""
 

@@ -68,6 +68,11 @@ def credential_of(head: Head) -> str | None:
     return bearer or key or None
 
 
+def of_another_tenant() -> NotAdmitted:
+    """Return what refuses a path with the UUID of another tenant, or of none: alike (S2.18)."""
+    return NotAdmitted(403, "the credential is for another tenant", error="insufficient_scope")
+
+
 def _two(message: str) -> NotAdmitted:
     return NotAdmitted(400, message, error="invalid_request")
 

@@ -16,12 +16,12 @@ from remit.doors.credentials import Authenticate, admitted, credential_of
 from remit.doors.execute.endpoint import ExecuteEndpoint, is_execute
 from remit.doors.guard import Guard
 from remit.doors.head import Headers
-from remit.doors.mcp.approach import PREFIX
 from remit.doors.mcp.http import McpEndpoint
 from remit.doors.metrics import PATH as METRICS
 from remit.doors.metrics import Metrics
 from remit.doors.oauth import WELL_KNOWN, ProtectedResources
 from remit.errors import RemitError
+from remit.model.endpoints import ROOT
 from remit.model.principals import Principal
 from remit.model.servers import ServerState, ServerStatus
 
@@ -123,11 +123,11 @@ class Application:
         """Return what answers one request."""
         path = exchange.head.path
         came_from(partial(self._resources.caller, exchange))
-        if path == PREFIX:
+        if path == ROOT:
             return self._mcp(exchange)
         if self._execute is not None and is_execute(path):
             return self._execute(exchange)
-        return self._mcp(exchange) if path.startswith(PREFIX + "/") else self._other(exchange)
+        return self._mcp(exchange) if path.startswith(ROOT + "/") else self._other(exchange)
 
     async def _is_preflight(self, exchange: Exchange) -> bool:
         """Answer the preflight of a page that may call; anything else is for the doors."""

@@ -18,6 +18,7 @@ from remit.doors.addresses import Addresses
 from remit.doors.asgi import Exchange, HttpRefusal
 from remit.doors.credentials import NotAdmitted
 from remit.doors.head import Headers
+from remit.model.endpoints import ENDPOINT, ROOT, tenant_of
 from remit.model.grants import JwtIssuer
 
 log = structlog.get_logger(__name__)
@@ -30,10 +31,7 @@ DEFAULT_SCOPE: Final = "openid"
 Every OpenID provider knows it, and refuses what it does not know.
 """
 
-_ROOT: Final = "/mcp"
-_NAME: Final = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}"
-_ENDPOINT: Final = re.compile(rf"/mcp(?:/{_NAME}){{0,2}}")
-_TENANT: Final = re.compile(r"/mcp/([0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12})(?:/|\Z)")
+_PATH: Final = re.compile(ENDPOINT)
 
 
 class ProtectedResources:
@@ -92,7 +90,7 @@ class ProtectedResources:
     def _challenge(self, exchange: Exchange, refusal: NotAdmitted) -> bytes:
         parts = [f'error="{refusal.error}"'] if refusal.error else []
         path = exchange.path.removesuffix("/")
-        endpoint = path if _ENDPOINT.fullmatch(path) else _ROOT
+        endpoint = path if _PATH.fullmatch(path) else ROOT
         servers = self._authorization_servers(endpoint)
         if servers:
             metadata = f"{self._addresses.base(exchange)}{WELL_KNOWN}{endpoint}"
@@ -105,15 +103,14 @@ class ProtectedResources:
     def _endpoint_below(self, path: str) -> str | None:
         """Return the endpoint that the metadata at *path* describes."""
         if not path:
-            return _ROOT
+            return ROOT
         # RFC 9728 §3.1 puts the well-known part before the whole path of the resource, which
         # begins with that of `public_url` where a proxy serves us below a path of its own.
         path = path.removeprefix(self._addresses.public_path())
-        return path if _ENDPOINT.fullmatch(path) else None
+        return path if _PATH.fullmatch(path) else None
 
     def _authorization_servers(self, endpoint: str) -> Sequence[JwtIssuer]:
-        found = _TENANT.match(endpoint)
-        issuers = self._issuers(found[1].lower() if found else None)
+        issuers = self._issuers(tenant_of(endpoint))
         return [each for each in issuers if each.issuer.startswith(("https://", "http://"))]
 
 

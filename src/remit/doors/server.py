@@ -9,8 +9,8 @@ import uvicorn
 
 from remit.doors.head import Heads
 from remit.doors.http import Application
-from remit.doors.mcp.approach import PREFIX
 from remit.doors.protocol import DoorProtocol
+from remit.model.endpoints import ROOT
 from remit.upstreams.company import Company
 
 
@@ -66,7 +66,7 @@ def build_http_server(
     protocol = partial(
         DoorProtocol,
         answer=app.answer,
-        prefix=PREFIX.encode(),
+        prefix=ROOT.encode(),
         heads=Heads(),
         company=Company(),
     )

@@ -11,14 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final, cast
 
 from remit.identity.credentials import CredentialRefused
+from remit.model.endpoints import ENDPOINT, ROOT, tenant_of
 
-_NAME: Final = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}"
-_ENDPOINT: Final = re.compile(rf"https?://[^/?#\s]+(?:/[^?#\s]*?)??(/mcp(?:/{_NAME}){{0,2}})")
+_ADDRESS: Final = re.compile(rf"https?://[^/?#\s]+(?:/[^?#\s]*?)??({ENDPOINT})")
 """The address of an endpoint, and the path by which we know it."""
-
-_TENANT: Final = re.compile(r"/mcp/([0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12})(?:/|\Z)")
-
-_ROOT: Final = "/mcp"
 
 
 def endpoints_of(claim: object, declared: Sequence[str]) -> tuple[str, ...]:
@@ -34,7 +30,7 @@ def endpoints_of(claim: object, declared: Sequence[str]) -> tuple[str, ...]:
             opened.update(_opened(audience, declared))
     if not opened:
         raise CredentialRefused("meant for another audience")
-    return () if _ROOT in opened else tuple(sorted(opened))
+    return () if ROOT in opened else tuple(sorted(opened))
 
 
 def in_tenant(endpoints: Sequence[str], is_own: Callable[[str], bool]) -> tuple[str, ...]:
@@ -42,14 +38,14 @@ def in_tenant(endpoints: Sequence[str], is_own: Callable[[str], bool]) -> tuple[
 
     Args:
         endpoints: As `endpoints_of` gives them.
-        is_own: Whether a UUID is that of the caller's tenant.
+        is_own: Whether a UUID, lower case, is that of the caller's tenant.
 
     Raises:
         CredentialRefused: All of them are another tenant's, so that another entry of the same
             issuer may be the one that is meant.
     """
-    named = {path: _TENANT.match(path) for path in endpoints}
-    own = tuple(path for path, found in named.items() if found is None or is_own(found[1]))
+    named = {path: tenant_of(path) for path in endpoints}
+    own = tuple(path for path, uuid in named.items() if uuid is None or is_own(uuid))
     if endpoints and not own:
         raise CredentialRefused("meant for an endpoint of another tenant")
     return own
@@ -57,10 +53,10 @@ def in_tenant(endpoints: Sequence[str], is_own: Callable[[str], bool]) -> tuple[
 
 def _opened(audience: str, declared: Sequence[str]) -> Iterator[str]:
     """Give the endpoint that *audience* opens; `/mcp` stands for everything."""
-    found = _ENDPOINT.fullmatch(audience)
+    found = _ADDRESS.fullmatch(audience)
     if found is None:
         if audience in declared:
-            yield _ROOT
+            yield ROOT
         return
     # The audience itself may be declared, or the address of an endpoint around it.
     around, path = audience, found[1]

@@ -34,6 +34,7 @@ from remit.model.servers import DEFAULT_TIMEOUT, Transport
 from remit.upstreams.connection import Connection, open_connection
 from remit.upstreams.environment import MissingVariable, ResolvedServer, resolve
 from remit.upstreams.listing import read_tools
+from remit.upstreams.liveness import patience
 from remit.upstreams.offer import Route, build_offer
 from remit.upstreams.session import Session, Setup, Signals, ToolCall
 from remit.upstreams.surroundings import Pace
@@ -43,9 +44,6 @@ from remit.upstreams.warden import Warden, open_warden
 from remit.upstreams.wire import Malformed, value_of
 
 log = structlog.get_logger(__name__)
-
-_RELIST_PAUSE: Final = 0.5
-"""Least seconds between two readings of its list that the server asked for."""
 
 _STOPPED: Final = "was stopped"
 
@@ -286,7 +284,7 @@ class Line:
             signals=signals,
             trust=Trust(),
             warden=warden,
-            silence=Pace().silence,
+            silence=partial(patience, self._server, Pace().silence),
             make_builtin=None if make is None else partial(make, resolved.args, resolved.env),
         )
 
@@ -300,7 +298,7 @@ class Line:
                 await signals.wait(math.inf)
                 if signals.ended is None and signals.take_changed():
                     await self._relist()
-                    await signals.wait_end(_RELIST_PAUSE)
+                    await signals.wait_end(Pace().relist_pause)
             self._connection = None  # closing takes a while
             self._ended = signals.ended
         return self._ended

@@ -117,10 +117,9 @@ class Lines:
         async with anyio.create_task_group() as attempts:
             for name in wanted:
                 attempts.start_soon(attempt, name)
-        for result in results.values():
-            if result.retry_scheduled:
-                retry = partial(self._retry, tasks, result.server_name)
-                self._retries[result.server_name] = Owned(tasks, retry)
+        for name, result in results.items():
+            if result.retry_scheduled and name not in self._retries:
+                self._retries[name] = Owned(tasks, partial(self._retry, tasks, name))
         return [results[name] for name in wanted]
 
     async def disconnect(self, server_name: str) -> None:

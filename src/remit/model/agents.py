@@ -60,16 +60,11 @@ def active_agent(principal: Principal) -> Principal | None:
     return who if who.kind is PrincipalKind.AGENT else None
 
 
-def may_act_for(principal: Principal, agent: Agent) -> bool:
-    """Whether *principal* is the agent itself, or may act for it (R26).
+def may_act_as(principal: Principal, agent_id: str) -> bool:
+    """Whether *principal* is the agent of that id, or may act for it if its tenant has one (R26).
 
     A SUPERVISOR may for every agent of its tenant, a key for those that its scope names.
     """
-    return principal.tenant == agent.tenant and may_act_as(principal, agent.id)
-
-
-def may_act_as(principal: Principal, agent_id: str) -> bool:
-    """Whether *principal* may act for the agent of that id, if its tenant has one (R26)."""
     if agent_id in principal.act_for:
         return True
     if principal.kind is not PrincipalKind.AGENT:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
 from enum import StrEnum
-from typing import Final
+from typing import Final, Literal
 from uuid import UUID
 
 MOST_ROWS: Final = 1000
@@ -25,6 +25,9 @@ MOST_ROWS: Final = 1000
 
 MOST_SECONDS: Final = 30.0
 """How long any statement may run (S2.10)."""
+
+Screening = Literal["refuse", "alert"]
+"""What becomes of a value that looks like an injection (R35)."""
 
 Bound = str | int | float | bool | Decimal | date | datetime | UUID | None | Sequence[str | int]
 """A value that is bound to a statement, never spliced into it."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Row, func, select, text, update
+from sqlalchemy import Row, select, text, update
 
 from remit.errors import Outdated
 from remit.model.alerts import (
@@ -173,17 +173,6 @@ class Alerts:
         ordered = query.order_by(alerts.c.id.desc()).limit(limit)
         async with self._database.reading() as connection:
             return [alert_of(row) for row in (await connection.execute(ordered)).all()]
-
-    async def count_open(self) -> Mapping[tuple[str, Severity], int]:
-        """Return how many are open, by tenant and severity."""
-        query = (
-            select(alerts.c.tenant, alerts.c.severity, func.count().label("open"))
-            .where(alerts.c.status == AlertStatus.OPEN.value)
-            .group_by(alerts.c.tenant, alerts.c.severity)
-        )
-        async with self._database.reading() as connection:
-            rows = (await connection.execute(query)).all()
-        return {(row.tenant, Severity(row.severity)): row.open for row in rows}
 
 
 async def _latest_of_each(

@@ -51,20 +51,6 @@ class Ontology:
         # sorted here, as databases sort texts each in a way of their own
         return sorted((item_of(row) for row in await self._all(query)), key=_by_place)
 
-    async def find_item(
-        self, tenant: str, datasource: str, kind: ItemKind, key: str
-    ) -> Item | None:
-        """Return one, or None."""
-        columns = data_items.c
-        query = select(data_items).where(
-            columns.tenant == tenant,
-            columns.datasource == datasource,
-            columns.kind == kind.value,
-            columns.key == key,
-        )
-        rows = await self._all(query)
-        return item_of(rows[0]) if rows else None
-
     async def find_schema(self, tenant: str, datasource: str) -> Schema | None:
         """Return what the datasource was seen to hold, or None before the first look."""
         columns = data_schemas.c

@@ -186,6 +186,8 @@ class Channel:
         self._dispatch(message, line)
 
     def _post(self, frame: bytes) -> None:
+        if self._closed is not None:
+            return
         # Nothing waits for it; that the connection is gone, others will notice.
         with suppress(UpstreamUnavailable):
             self._send(frame, None)

@@ -65,6 +65,8 @@ class Fleet:
                 shown = upstream.shown if upstream is not None and config.enabled else None
                 upstream = Upstream(config, self._around, on_change=self._swap, before=shown)
                 self._around.tasks.start_soon(upstream.run)
+            else:
+                upstream.take(config)
             kept[name] = upstream
         gone = [upstream for name, upstream in before.items() if kept.get(name) is not upstream]
         moved = bool(before) and list(before) != list(kept)
@@ -243,5 +245,5 @@ async def open_fleet(
 
 
 def _reach(config: ServerConfig) -> ServerConfig:
-    """Return what decides how a server is reached; the rest is read anew at every call."""
+    """Return what decides how a server is reached; the rest may change while it is connected."""
     return replace(config, description="", default_access="allow", timeout=0.0, tools={})

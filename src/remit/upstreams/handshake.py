@@ -57,13 +57,13 @@ async def negotiate(
     try:
         await asyncio.wait([probe], timeout=patience)
         if probe.done():
-            return await _by_answer(channel, probe)
-        return await _by_first_success(channel, probe)
+            return await _by_answer(channel, probe, abilities)
+        return await _by_first_success(channel, probe, abilities)
     finally:
         channel.forget(number)
 
 
-async def initialize(channel: Channel, abilities: Abilities = Abilities.NONE) -> Era:
+async def initialize(channel: Channel, abilities: Abilities) -> Era:
     """Open a legacy session.
 
     Raises:
@@ -94,14 +94,16 @@ def is_modern_verdict(error: UpstreamError) -> bool:
     raise UpstreamProtocolError(f"speaks only {', '.join(map(str, offered))}, which remit does not")
 
 
-async def _by_answer(channel: Channel, probe: asyncio.Future[bytes]) -> Era:
+async def _by_answer(channel: Channel, probe: asyncio.Future[bytes], abilities: Abilities) -> Era:
     if _proves_modern(probe):
         return _modern(channel, probe)
-    return await initialize(channel)
+    return await initialize(channel, abilities)
 
 
-async def _by_first_success(channel: Channel, probe: asyncio.Future[bytes]) -> Era:
-    number, answer = channel.start("initialize", b"{%s}" % initialize_parts(Abilities.NONE))
+async def _by_first_success(
+    channel: Channel, probe: asyncio.Future[bytes], abilities: Abilities
+) -> Era:
+    number, answer = channel.start("initialize", b"{%s}" % initialize_parts(abilities))
     answer.add_done_callback(retrieve)
     waiting = {probe, answer}
     try:

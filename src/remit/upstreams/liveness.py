@@ -27,7 +27,7 @@ class Liveness:
         channel: The conversation with it.
         era: What both sides speak.
         transcript: Takes its error output, which is a sign of life as well.
-        seconds: How long it may be silent after a probe.
+        silence: Returns how many seconds it may be silent after a probe.
         hangs: Told once, with the reason, that it hangs.
     """
 
@@ -37,13 +37,13 @@ class Liveness:
         era: Era,
         *,
         transcript: Transcript,
-        seconds: float,
+        silence: Callable[[], float],
         hangs: Callable[[str], None],
     ) -> None:
         self._channel = channel
         self._era = era
         self._transcript = transcript
-        self._seconds = seconds
+        self._silence = silence
         self._hangs = hangs
         self._verdict: asyncio.TimerHandle | None = None
 
@@ -69,17 +69,17 @@ class Liveness:
         answer.add_done_callback(retrieve)
 
     def _await_verdict(self) -> None:
-        loop = asyncio.get_running_loop()
-        self._verdict = loop.call_later(self._seconds, self._judge, self._signs())
+        loop, seconds = asyncio.get_running_loop(), self._silence()
+        self._verdict = loop.call_later(seconds, self._judge, seconds, self._signs())
 
-    def _judge(self, before: tuple[int, int]) -> None:
+    def _judge(self, seconds: float, before: tuple[int, int]) -> None:
         self._verdict = None
         if self._signs() != before:
             return  # the next caller that leaves begins anew
         if self._channel.heard.is_asking:
             self._await_verdict()  # it waits for somebody's answer
             return
-        self._hangs(f"hangs: it answered no probe, and said nothing for {self._seconds:g} seconds")
+        self._hangs(f"hangs: it answered no probe, and said nothing for {seconds:g} seconds")
 
     def _signs(self) -> tuple[int, int]:
         return self._channel.received, self._transcript.written

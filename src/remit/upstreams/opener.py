@@ -8,6 +8,7 @@ from remit.model.servers import ServerConfig
 from remit.upstreams.connection import Connection, open_connection
 from remit.upstreams.environment import resolve
 from remit.upstreams.era import Era
+from remit.upstreams.liveness import patience
 from remit.upstreams.session import Session, Setup, Signals
 from remit.upstreams.surroundings import Surroundings
 from remit.upstreams.transcript import Transcript, secrets_of
@@ -22,13 +23,14 @@ class Opener:
         around: What it shares with the others.
 
     Attributes:
+        config: As it stands by now.
         era: What the server is known to speak; None until it has been heard.
         opened: The connections that are open, or are being opened or closed.
         transcript: What the server has written beside the protocol; None until it was first tried.
     """
 
     def __init__(self, config: ServerConfig, around: Surroundings) -> None:
-        self._config = config
+        self.config = config
         self._around = around
         self._probe_is_fatal = False
         self.era: Era | None = None
@@ -53,19 +55,19 @@ class Opener:
             MissingVariable: The entry names a variable that is not set.
             UpstreamError: The server could not be reached, or is none.
         """
-        resolved = resolve(self._config, self._around.environ)
+        resolved = resolve(self.config, self._around.environ)
         if self.transcript is None:
-            self.transcript = Transcript(secrets_of(self._config, resolved))
-        make = self._around.builtins.get(self._config.builtin)
+            self.transcript = Transcript(secrets_of(self.config, resolved))
+        make = self._around.builtins.get(self.config.builtin)
         is_known = self.era is not None and not self.era.is_modern
         setup = Setup(
-            config=self._config,
+            config=self.config,
             resolved=resolved,
             transcript=self.transcript,
             signals=signals,
             trust=self._around.trust,
             warden=self._around.warden,
-            silence=self._around.pace.silence,
+            silence=self._silence,
             is_legacy=way.is_legacy or self._probe_is_fatal or is_known,
             abilities=way.abilities,
             make_builtin=None if make is None else partial(make, resolved.args, resolved.env),
@@ -77,6 +79,9 @@ class Opener:
                 yield connection
         finally:
             self.opened.remove(signals)
+
+    def _silence(self) -> float:
+        return patience(self.config, self._around.pace.silence)
 
     def take_note_of(self, signals: Signals) -> None:
         """Remember how an attempt ended: what speaks no known era is asked in another way next.

@@ -80,8 +80,8 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
 class Session(Protocol):
     """What every transport offers once a server has answered for the first time.
 
-    Both methods return the raw JSON of `result` as it arrived and have no time limit of their
-    own. When their caller is cancelled, the server is told.
+    `list_page` and `call` return the raw JSON of `result` as it arrived. None of the methods has
+    a time limit of its own; when its caller is cancelled, the server is told.
     """
 
     @property
@@ -239,7 +239,7 @@ class Signals:
                 self.follower.updated(uri)
         elif method == ACKNOWLEDGED:
             number = members_of(_param(message, "_meta")).get(SUBSCRIPTION_ID)
-            awaited = self._acknowledgements.pop(number, None) if isinstance(number, int) else None
+            awaited = self._acknowledgements.get(number) if isinstance(number, int) else None
             if awaited is not None and not awaited.done():
                 awaited.set_result(_param(message, "notifications"))
         else:
@@ -250,6 +250,7 @@ class Signals:
         """Return the future of what the server honours of our `subscriptions/listen` *number*."""
         future = asyncio.get_running_loop().create_future()
         self._acknowledgements[number] = future
+        future.add_done_callback(lambda _: self._acknowledgements.pop(number, None))
         return future
 
     def lapsed(self) -> None:
@@ -292,7 +293,7 @@ class Setup:
     """What a transport needs to open one connection.
 
     Attributes:
-        silence: Least seconds after which a silent child may count as hung.
+        silence: Returns after how many seconds a silent child may count as hung.
         is_legacy: The server is known to speak the handshake, so asking is left out.
         abilities: What we say in the handshake that we can be asked.
         make_builtin: Makes a bundled server from its arguments; None when there is none.
@@ -306,7 +307,7 @@ class Setup:
     signals: Signals
     trust: Trust
     warden: Warden
-    silence: float
+    silence: Callable[[], float]
     is_legacy: bool = False
     abilities: Abilities = Abilities.NONE
     make_builtin: Callable[[], BuiltinServer] | None = None

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager, closing
 from remit.upstreams.channel import Channel, ChannelSession
 from remit.upstreams.child import Child
 from remit.upstreams.handshake import negotiate
-from remit.upstreams.liveness import Liveness, patience
+from remit.upstreams.liveness import Liveness
 from remit.upstreams.session import Session, Setup
 
 
@@ -36,7 +36,7 @@ async def open_stdio(setup: Setup) -> AsyncGenerator[Session]:
             channel,
             era,
             transcript=setup.transcript,
-            seconds=patience(setup.config, setup.silence),
+            silence=setup.silence,
             hangs=end,
         )
         channel.on_left = liveness.doubt

@@ -22,6 +22,9 @@ from remit.upstreams.session import Session, Signals
 
 log = structlog.get_logger(__name__)
 
+NO_LONGER: Final = "is no longer declared, or not in this way"
+"""Why a server that was retired does nothing more."""
+
 PAUSE: Final = 2.0
 """Seconds before a connection that lost its subscriptions, or cannot be opened, is tried again."""
 
@@ -105,7 +108,7 @@ class Updates:
             UpstreamUnavailable: The server is no longer declared.
         """
         if self._is_closed:
-            raise UpstreamUnavailable("is no longer declared, or not in this way")
+            raise UpstreamUnavailable(NO_LONGER)
         circle = self._circle(owner)
         subscription = Subscription(uri, told, lambda ended: self._leave(circle, ended))
         circle.followers.setdefault(uri, []).append(subscription)

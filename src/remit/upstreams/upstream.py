@@ -40,12 +40,10 @@ from remit.upstreams.session import Confirm, Session, Signals
 from remit.upstreams.surroundings import Surroundings
 from remit.upstreams.transcript import Transcript
 from remit.upstreams.trial import try_out
-from remit.upstreams.updates import Subscription
+from remit.upstreams.updates import NO_LONGER, Subscription
 from remit.upstreams.ways import Way, Ways
 
 log = structlog.get_logger(__name__)
-
-NO_LONGER: Final = "is no longer declared, or not in this way"
 
 _WORTH_WAITING: Final = (ServerState.STARTING, ServerState.READY, ServerState.DEGRADED)
 """Where a call may wait for a connection: an attempt is made at once, and its end is told."""
@@ -140,6 +138,10 @@ class Upstream:
         return self._relist_note or (
             f"the connections of {count} of its callers failed too often" if count else ""
         )
+
+    def take(self, config: ServerConfig) -> None:
+        """Take the entry as it is declared by now, which is reached as before."""
+        self._config = self._opener.config = config
 
     async def try_out(self) -> ServerTrial:
         """Connect beside what is connected, list the tools, and leave again.

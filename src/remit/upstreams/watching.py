@@ -2,7 +2,7 @@
 
 legacy: `resources/subscribe` and `resources/unsubscribe`, one resource a request
 modern: one `subscriptions/listen` for all of them; a changed set is a new request, and the old one
-        ends once the server has acknowledged it
+        ends once the server has acknowledged or refused it
 """
 
 import asyncio
@@ -88,17 +88,18 @@ class WatchedOverChannel:
     async def watch(self, uris: frozenset[str]) -> Mapping[str, UpstreamError]:
         """Listen for these, and then no more for those before."""
         older, self._number = self._number, None
-        refused: Mapping[str, UpstreamError] = {}
-        if uris:
+        try:
+            if not uris:
+                return {}
             number, answer = self._channel.start(LISTEN, Era.modern().params(listen_parts(uris)))
             self._number = number
             honoured = self._channel.signals.acknowledgement(number)
             answer.add_done_callback(lambda ended: self._over(number, ended, honoured))
-            refused = refused_of(uris, await honoured)
-        if older is not None:
-            self._channel.forget(older)
-            self._channel.notify("notifications/cancelled", b'{"requestId":%d}' % older)
-        return refused
+            return refused_of(uris, await honoured)
+        finally:
+            if older is not None:
+                self._channel.forget(older)
+                self._channel.notify("notifications/cancelled", b'{"requestId":%d}' % older)
 
     def _over(
         self, number: int, ended: asyncio.Future[bytes], honoured: asyncio.Future[object]

@@ -231,8 +231,8 @@ class Place:
 
     async def body(self, kind: ItemKind, key: str) -> Mapping[str, Any] | None:
         """Return what is stored under a key."""
-        item = await self.office.ontology.find_item("default", self.datasource.id, kind, key)
-        return item.body if item is not None else None
+        items = await self.office.ontology.items("default", self.datasource.id, kind)
+        return next((item.body for item in items if item.key == key), None)
 
 
 async def open_place(

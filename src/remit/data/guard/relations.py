@@ -12,6 +12,7 @@ from typing import Final
 from sqlglot import exp
 
 from remit.data.guard.names import folded
+from remit.data.guard.nodes import CHANGES
 from remit.model.data import EngineKind
 
 ENGINE: Final = EngineKind.POSTGRESQL
@@ -19,8 +20,6 @@ ENGINE: Final = EngineKind.POSTGRESQL
 
 Table = tuple[str, str]
 """Schema, or an empty text for the usual one, and name."""
-
-CHANGES: Final = (exp.Insert, exp.Update, exp.Delete, exp.Merge)
 
 _ROWS: Final = ("excluded", "old", "new")
 """Names by which a statement that changes rows calls those of its table."""

@@ -11,7 +11,7 @@ from remit.data.ontology.columns import ColumnMeaning
 from remit.data.ontology.entities import Entity
 from remit.data.ontology.facts import Fact
 from remit.data.ontology.glossary import Term
-from remit.data.ontology.names import column_key, folded, nearest, relationship_key
+from remit.data.ontology.names import column_key, folded, nearest
 from remit.data.ontology.questions import Question
 from remit.data.ontology.relationships import Relationship
 from remit.errors import DataFailure
@@ -154,13 +154,6 @@ class Knowledge:
     def entity_of(self, table: SchemaTable) -> Entity | None:
         """Return the entity whose primary table it is, or None."""
         return self._entities_by_table.get((table.schema, table.name))
-
-    def find_relationship(self, from_entity: str, to_entity: str) -> Relationship | None:
-        """Return what stands between two entities, by name or alias, or None."""
-        ends = self.find_entity(from_entity), self.find_entity(to_entity)
-        if ends[0] is None or ends[1] is None:
-            return None
-        return self.relationships.get(relationship_key(ends[0].key, ends[1].key))
 
     def term(self, name: str) -> Term:
         """Return a term by its name, or else by an alias.

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, Protocol
+from typing import Protocol
 
 from remit.admin.authority import Authority
 from remit.admin.change_record import ChangeRecord
@@ -20,6 +20,7 @@ from remit.data.datasources import Datasources
 from remit.data.desk import Sources, Stores
 from remit.model.calls import Examined
 from remit.model.crew import Epic, Member
+from remit.model.data import Screening
 from remit.model.decision_log import LoggedDecision
 from remit.model.declaration import Declaration
 from remit.model.events import AuditEvent, AuditQuery, Looked
@@ -256,7 +257,7 @@ class DataPlace:
 
     stores: Callable[[], Stores]
     sources: Callable[[], Sources]
-    screening: Callable[[str], Literal["refuse", "alert"]]
+    screening: Callable[[str], Screening]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,12 +22,13 @@ from remit.calls.acting import Acting
 from remit.calls.current import begin
 from remit.calls.ids import new_id
 from remit.calls.pipeline import Calls
-from remit.doors.asgi import JSON, ClientGone, Exchange, HttpRefusal
+from remit.doors.asgi import JSON, ClientGone, Exchange, HttpRefusal, later
 from remit.doors.credentials import (
     Authenticate,
     NotAdmitted,
     admitted,
     credential_of,
+    of_another_tenant,
     principal_of,
 )
 from remit.doors.execute.answers import (
@@ -48,6 +49,7 @@ from remit.doors.refusals import Refusals
 from remit.errors import AgentNotFound, BadCall, CallDenied, RemitError, StorageUnavailable
 from remit.identity.clock import utc_now
 from remit.model.calls import Call
+from remit.model.endpoints import ROOT, UUID
 from remit.model.principals import Principal
 
 log = structlog.get_logger(__name__)
@@ -55,9 +57,7 @@ log = structlog.get_logger(__name__)
 LARGEST_BODY: Final = 10 * 1024 * 1024
 """Bytes of a request that are read (S3.3)."""
 
-_PATH: Final = re.compile(
-    r"/mcp(?:/(?P<tenant>[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}))?/execute/?"
-)
+_PATH: Final = re.compile(rf"{ROOT}(?:/(?P<tenant>{UUID}))?/execute/?")
 
 
 def is_execute(path: str) -> bool:
@@ -137,8 +137,7 @@ class ExecuteEndpoint:
             await self._refuse(exchange, HttpRefusal(503, STOPPED))
         except StorageUnavailable:
             log.exception("credential or agent cannot be looked up")
-            later = HttpRefusal(503, "try again later", [(b"retry-after", b"5")])
-            await self._refuse(exchange, later)
+            await self._refuse(exchange, later(5))
         except Exception:
             log.exception("request failed", path=exchange.path)
             if exchange.started:
@@ -202,15 +201,12 @@ class ExecuteEndpoint:
     def _door_of(self, path: str, principal: Principal) -> ExecuteDoor:
         door = self._doors.get(principal.tenant) or self._find(principal.tenant)
         if door is None:
-            raise HttpRefusal(503, "try again later", [(b"retry-after", b"1")])
+            raise later(1)
         self._doors[principal.tenant] = door
         found = _PATH.fullmatch(path)
         tenant: str | None = found["tenant"] if found else None
         if tenant is not None and tenant.lower() != door.uuid:
-            # Another's and no tenant's: one answer (S2.18).
-            raise NotAdmitted(
-                403, "the credential is for another tenant", error="insufficient_scope"
-            )
+            raise of_another_tenant()
         return door
 
 

@@ -11,6 +11,7 @@ from remit.doors.credentials import credential_of
 from remit.doors.head import Head
 from remit.doors.mcp.inbound import Routing
 from remit.doors.mcp.sse import KIND as EVENTS
+from remit.model.endpoints import NAME, ROOT, UUID
 from remit.model.protocol import (
     HANDSHAKE_PROTOCOL_VERSIONS,
     MCP_METHOD_HEADER,
@@ -20,12 +21,9 @@ from remit.model.protocol import (
 )
 from remit.model.traces import TRACEPARENT
 
-PREFIX: Final = "/mcp"
-
-_UUID: Final = r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"
 _PATH: Final = re.compile(
-    rf"/mcp(?:/(?P<tenant>{_UUID}))?"
-    rf"(?:/(?P<server>(?!(?:execute|{_UUID})/?\Z)[A-Za-z0-9][A-Za-z0-9_.-]{{0,63}}))?/?"
+    rf"{ROOT}(?:/(?P<tenant>{UUID}))?"
+    rf"(?:/(?P<server>(?!(?:execute|{UUID})/?\Z){NAME}))?/?"
 )
 _ROUTING: Final = (MCP_PROTOCOL_VERSION_HEADER, MCP_METHOD_HEADER, MCP_NAME_HEADER)
 _PARAM_PREFIX: Final = MCP_PARAM_HEADER_PREFIX.lower().encode()
@@ -124,7 +122,7 @@ def _parts_of(path: str) -> tuple[str | None, str | None]:
     Raises:
         HttpRefusal: It is no endpoint (404).
     """
-    if path == PREFIX:
+    if path == ROOT:
         return None, None
     found = _PATH.fullmatch(path)
     if found is None:

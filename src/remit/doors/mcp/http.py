@@ -13,8 +13,8 @@ from pathlib import Path
 import anyio
 import structlog
 
-from remit.doors.asgi import ClientGone, Exchange, HttpRefusal
-from remit.doors.credentials import Authenticate, NotAdmitted, principal_of
+from remit.doors.asgi import ClientGone, Exchange, HttpRefusal, later
+from remit.doors.credentials import Authenticate, of_another_tenant, principal_of
 from remit.doors.guard import Guard
 from remit.doors.mcp.answers import STOPPED, error_answer
 from remit.doors.mcp.approach import approach_of
@@ -100,8 +100,7 @@ class McpEndpoint:
             await self._refuse(exchange, HttpRefusal(503, STOPPED))
         except StorageUnavailable:
             log.exception("credential cannot be verified")
-            later = HttpRefusal(503, "try again later", [(b"retry-after", b"5")])
-            await self._refuse(exchange, later)
+            await self._refuse(exchange, later(5))
         except Exception:
             log.exception("request failed", path=exchange.path)
             if exchange.started:
@@ -125,12 +124,9 @@ class McpEndpoint:
         principal = await principal_of(self._authenticate, approach.credential, head.path)
         eras = self._doors.get(principal.tenant)
         if eras is None:
-            raise HttpRefusal(503, "try again later", [(b"retry-after", b"1")])
+            raise later(1)
         if approach.tenant is not None and approach.tenant != eras.uuid:
-            # Another's and no tenant's: one answer (S2.18).
-            raise NotAdmitted(
-                403, "the credential is for another tenant", error="insufficient_scope"
-            )
+            raise of_another_tenant()
         if approach.unfit is not None and head.method == "POST":
             raise HttpRefusal(*approach.unfit)
         return eras, Request(

@@ -15,7 +15,7 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from markdown_it.tree import SyntaxTreeNode
 
-from remit.servers.jira.adf.nodes import Node, nodes_in, text_of
+from remit.servers.jira.adf.nodes import MARKS_IN_ORDER, Node, nodes_in, text_of
 
 ALERTS: Final[Mapping[str, str]] = {
     "NOTE": "info",
@@ -35,7 +35,6 @@ _ADDRESS: Final = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _BREAK: Final = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _DEEPEST: Final = 60
 _MARKS: Final[Mapping[str, str]] = {"strong": "strong", "em": "em", "s": "strike"}
-_ORDER: Final = ("link", "strong", "em", "strike", "code")
 # Where a block may stand (ADF's schema): at the top, in a quotation, panel, list item or cell.
 _HEADINGS_IN: Final = frozenset({"doc", "panel", "cell"})
 
@@ -226,7 +225,7 @@ def _paragraph(content: list[Node]) -> Node:
 
 def _text(text: str, marks: Sequence[Node] = ()) -> Node:
     node: Node = {"type": "text", "text": text}
-    in_order = sorted(marks, key=lambda mark: _ORDER.index(str(mark["type"])))
+    in_order = sorted(marks, key=lambda mark: MARKS_IN_ORDER.index(str(mark["type"])))
     return node | {"marks": in_order} if in_order else node
 
 

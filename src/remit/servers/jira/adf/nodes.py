@@ -1,10 +1,13 @@
 """Reading ADF nodes that nobody checked: whatever has the wrong shape counts as absent."""
 
 from collections.abc import Mapping, Sequence
-from typing import TypeGuard, cast
+from typing import Final, TypeGuard, cast
 
 Node = dict[str, object]
 """An ADF node as JSON: `type`, and by type `content`, `attrs`, `text`, `marks`."""
+
+MARKS_IN_ORDER: Final = ("link", "strong", "em", "strike", "code")
+"""The types of marks that Markdown has, outermost first."""
 
 
 def is_node(value: object) -> TypeGuard[Mapping[str, object]]:

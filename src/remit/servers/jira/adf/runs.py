@@ -4,15 +4,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Final
 
 from remit.servers.jira.adf.from_markdown import MENTION
-from remit.servers.jira.adf.nodes import attribute, kind_of, nodes_in, text_of
+from remit.servers.jira.adf.nodes import MARKS_IN_ORDER, attribute, kind_of, nodes_in, text_of
 
 Mark = tuple[str, str]
 """The type of a mark, and the target of a link."""
-
-_ORDER: Final = ("link", "strong", "em", "strike", "code")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +98,9 @@ def _marks(node: Mapping[str, object]) -> tuple[Mark, ...]:
         found.pop("link", None)
     if "code" in found:  # ADF lets code be a link and nothing else; Markdown shows no more
         found = {kind: href for kind, href in found.items() if kind in {"link", "code"}}
-    return tuple((kind, found[kind] if kind == "link" else "") for kind in _ORDER if kind in found)
+    return tuple(
+        (kind, found[kind] if kind == "link" else "") for kind in MARKS_IN_ORDER if kind in found
+    )
 
 
 def _pieces(run: Run, *, one_line: bool) -> list[Run]:
