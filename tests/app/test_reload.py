@@ -7,8 +7,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import httpx2
 from structlog.testing import capture_logs
 
+from remit.app.doors import build_http_doors
 from remit.app.gateway import open_gateway
 from remit.model.principals import DEFAULT_TENANT
 from remit.model.revisions import Revision
@@ -55,3 +57,22 @@ async def test_a_file_that_another_worker_read_before_it_changed_again_is_put_in
     assert latest is not None
     assert (latest.number, latest.document["roles"]) == (3, {"third": {"allow": ["git/*"]}})
     assert not [line for line in logged if line["event"] == "the declaration is not reloaded"]
+
+
+async def test_how_a_gateway_is_seen_from_outside_counts_at_once(tmp_path: Path) -> None:
+    config = tmp_path / "remit.yaml"
+    config.write_text(json.dumps(_document("first")))
+    seen: list[int] = []
+    async with open_gateway(Settings(config=config), author="serve") as gateway:
+        doors = build_http_doors(gateway, loopback=True)
+        transport = httpx2.ASGITransport(app=doors.app)
+        async with httpx2.AsyncClient(
+            transport=transport, base_url="https://remit.example.test"
+        ) as http:
+            for server in ({}, {"public_url": "https://remit.example.test"}, {}):
+                config.write_text(json.dumps({**_document("first"), "server": server}))
+                await gateway.reload()
+                seen.append((await http.get("/console")).status_code)
+        doors.stop()
+
+    assert seen == [421, 303, 421]
