@@ -77,6 +77,14 @@ async def test_what_is_odd_about_a_server_is_a_warning(trial: dict[str, Any], co
     assert (told[code].grade, told[code].about) == (Grade.WARNING, "server git")
 
 
+async def test_what_a_list_costs_is_told_as_elsewhere() -> None:
+    trial = ServerTrial(protocol="2026-07-28", tools=("read",), tokens=23_285)
+
+    told = await found({"git": trial})
+
+    assert "about 23,285 tokens" in told["server-heavy"].message
+
+
 async def test_a_server_that_cannot_be_used_is_an_error_with_its_reason() -> None:
     told = await found({"git": ServerTrial(reason="exited with code 3"), "time": GOOD})
 

@@ -15,7 +15,7 @@ ASKED = {
 
 SENT = (
     "accept, authorization, content-type, idempotency-key, if-match, last-event-id, mcp-method,"
-    " mcp-name, mcp-protocol-version, mcp-session-id, x-api-key"
+    " mcp-name, mcp-protocol-version, mcp-session-id, traceparent, tracestate, x-api-key"
 )
 """What clients of `/mcp` and `/api` send that a browser asks about."""
 READ = "etag, mcp-session-id, retry-after, www-authenticate, x-request-id"

@@ -201,7 +201,8 @@ def _amiss(health: ServerHealth) -> Iterator[tuple[str, str, str]]:
     if health.tokens > HEAVY_LIST:
         yield (
             "server-heavy",
-            f"its list costs about {health.tokens} tokens in every request that has all of it",
+            f"its list costs about {counted(health.tokens, 'token')} in every request that has"
+            " all of it",
             "grant the tools that a role needs instead of all; `remit tools --as` shows each cost",
         )
     if health.memory is not None and health.memory > BIG_CHILD:

@@ -23,6 +23,8 @@ _SENT: Final = (
     b"mcp-name",
     b"mcp-protocol-version",
     b"mcp-session-id",
+    b"traceparent",
+    b"tracestate",
     b"x-api-key",
 )
 """Headers that a page may send; besides these, arguments mirrored in `Mcp-Param-*`."""
