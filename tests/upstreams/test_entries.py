@@ -70,7 +70,7 @@ def test_what_a_schema_of_arguments_cannot_hold_is_left_out_and_noted(
 
 
 def test_what_was_left_out_does_not_come_back_where_arguments_are_renamed() -> None:
-    schema = {**OBJECT, "properties": {"theirs": {}}, "required": ["theirs", 1]}
+    schema: dict[str, Any] = {**OBJECT, "properties": {"theirs": {}}, "required": ["theirs", 1]}
     raw = json.dumps({"name": "t", "inputSchema": schema}).encode()
     config = ServerConfig(name="s", tool_args={"t": {"ours": "theirs"}})
     (tool,) = build_offer(config, [raw]).tools
@@ -105,23 +105,23 @@ DRAFT_4 = "http://json-schema.org/draft-04/schema#"
 DRAFT_7 = "http://json-schema.org/draft-07/schema#"
 
 
-@pytest.mark.parametrize(
-    "schema",
-    [
-        {"pattern": "(?P<year>[0-9]+)"},
-        {"pattern": "(?i)yes"},
-        {"pattern": r"\A[a-z]+\Z"},
-        {"pattern": r"^[a-z]+\-[0-9]+$"},
-        {"pattern": "^[[:alpha:]]+$"},
-        {"pattern": "a{,3}b++"},
-        {"pattern": r"^\p{Greek}$"},
-        {"patternProperties": {r"^x\-": {}}},
-        {"nullable": True, "allOf": [OBJECT]},
-        {"anyOf": [{"type": "string", "enum": []}]},
-        {"items": {"id": "https://some.test/item"}},
-        {"$ref": "https://json-schema.org/draft/2020-12/schema"},
-    ],
-)
+STOPPING: list[dict[str, Any]] = [
+    {"pattern": "(?P<year>[0-9]+)"},
+    {"pattern": "(?i)yes"},
+    {"pattern": r"\A[a-z]+\Z"},
+    {"pattern": r"^[a-z]+\-[0-9]+$"},
+    {"pattern": "^[[:alpha:]]+$"},
+    {"pattern": "a{,3}b++"},
+    {"pattern": r"^\p{Greek}$"},
+    {"patternProperties": {r"^x\-": {}}},
+    {"nullable": True, "allOf": [OBJECT]},
+    {"anyOf": [{"type": "string", "enum": []}]},
+    {"items": {"id": "https://some.test/item"}},
+    {"$ref": "https://json-schema.org/draft/2020-12/schema"},
+]
+
+
+@pytest.mark.parametrize("schema", STOPPING)
 def test_an_output_schema_that_stops_the_compilers_of_clients_is_left_out(
     schema: dict[str, Any],
 ) -> None:
