@@ -481,3 +481,23 @@ def test_a_command_that_another_program_would_run_is_no_value(file: Path) -> Non
     assert by_pipe["env"] == {"A": "${C_ENV_A}"}
     assert by_pipe["args"] == ["-c", "x $(date)"]
     assert set(found.variables) == {"H_HEADERS_AUTHORIZATION", "C_ENV_A"}
+
+
+@pytest.mark.parametrize(
+    ("choice", "on"),
+    [
+        ({"excluded": ["a"]}, ["b"]),
+        ({"allowed": ["a"]}, ["a"]),
+        ({"allowed": ["a"], "excluded": ["a"]}, []),
+        ({"allowed": []}, ["a", "b"]),
+        ({"serverCommand": "x"}, ["a", "b"]),
+    ],
+)
+def test_servers_that_are_switched_off_by_name_stay_so(
+    file: Path, choice: Mapping[str, Any], on: list[str]
+) -> None:
+    servers = {name: {"command": "x", "args": [name]} for name in ("a", "b")}
+    found = read(file, {"mcpServers": servers, "mcp": choice}).servers
+
+    assert [server.name for server in found if server.config.enabled] == on
+    assert len(found) == 2

@@ -70,8 +70,7 @@ def test_what_a_schema_of_arguments_cannot_hold_is_left_out_and_noted(
 
 
 def test_what_was_left_out_does_not_come_back_where_arguments_are_renamed() -> None:
-    properties: dict[str, Any] = {"theirs": {}}
-    schema = {**OBJECT, "properties": properties, "required": ["theirs", 1]}
+    schema: dict[str, Any] = {**OBJECT, "properties": {"theirs": {}}, "required": ["theirs", 1]}
     raw = json.dumps({"name": "t", "inputSchema": schema}).encode()
     config = ServerConfig(name="s", tool_args={"t": {"ours": "theirs"}})
     (tool,) = build_offer(config, [raw]).tools
@@ -106,7 +105,7 @@ DRAFT_4 = "http://json-schema.org/draft-04/schema#"
 DRAFT_7 = "http://json-schema.org/draft-07/schema#"
 
 
-STOPPING: tuple[dict[str, Any], ...] = (
+STOPPING: list[dict[str, Any]] = [
     {"pattern": "(?P<year>[0-9]+)"},
     {"pattern": "(?i)yes"},
     {"pattern": r"\A[a-z]+\Z"},
@@ -119,7 +118,7 @@ STOPPING: tuple[dict[str, Any], ...] = (
     {"anyOf": [{"type": "string", "enum": []}]},
     {"items": {"id": "https://some.test/item"}},
     {"$ref": "https://json-schema.org/draft/2020-12/schema"},
-)
+]
 
 
 @pytest.mark.parametrize("schema", STOPPING)

@@ -1,10 +1,15 @@
 """A caller's era and what it can be asked are those of the connection that its calls take."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.types import Receive, Scope, Send
 from tests.upstreams.callers import Quiet, call
+from tests.upstreams.served import RESULTS, serving
 
 from remit.model.conversation import Abilities
 from remit.model.servers import ServerConfig, Transport
@@ -91,6 +96,38 @@ async def test_a_server_that_keeps_no_session_is_called_in_the_newer_era_for_who
     assert [meta.get(key) for meta in said] == [asked, None, asked]
     hands = [message["params"]["capabilities"] for message in received(ran, "initialize")]
     assert hands == [asked, {}]
+
+
+class _OneSession:
+    """A server of the handshake that has one session for all its clients."""
+
+    def __init__(self) -> None:
+        self.handshakes = 0
+        self.calls = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        message = json.loads(await Request(scope, receive).body() or b"{}")
+        method, answer = message.get("method"), {"jsonrpc": "2.0", "id": message.get("id")}
+        self.handshakes += method == "initialize"
+        self.calls += method == "tools/call"
+        if method == "initialize" and self.handshakes > 1:
+            refused = {"code": -32600, "message": "Invalid Request: Server already initialized"}
+            response: Response = JSONResponse({**answer, "error": refused}, 400)
+        elif method in RESULTS:
+            response = JSONResponse({**answer, "result": RESULTS[method]})
+        else:
+            response = Response(status_code=405 if method is None or "id" in message else 202)
+        await response(scope, receive, send)
+
+
+async def test_a_server_with_one_session_is_called_on_it_by_callers_that_can_be_asked() -> None:
+    server = _OneSession()
+    async with serving(server) as config, open_servers(config) as fleet:
+        await call(fleet, Quiet(abilities=Abilities.SAMPLE))
+        await call(fleet, Quiet(abilities=Abilities.ELICIT_FORM))
+        await call(fleet, Quiet())
+    assert server.calls == 3
+    assert server.handshakes == 2  # that of the shared connection, and one in vain
 
 
 async def test_a_state_without_a_question_goes_back_without_answers(ran: Path) -> None:

@@ -64,6 +64,7 @@ LENGTHS = (
     "0" * 10,
     "9" * 5000,
 )
+NO_BODY = HEADS[10] % b"3"
 BODIES = (b"", b"one", b"three", b"\r\n\r", b"3\r\none\r\n0\r\n\r\n", OK, HEADS[0] % b"3" + b"one")
 
 
@@ -128,6 +129,7 @@ mostly_good = st.one_of(
 @example([HEADS[0] % b"3" + b"one"], HEADS[0] % (b"9" * 5000) + b"one", 200)
 @example([HEADS[0] % b"3" + b"one"], HEADS[0] % b"3" + b"one" + HEADS[0] % b"3" + b"one", 200)
 @example([HEADS[0] % b"3" + b"one"], HEADS[0] % b"3" + b"one", 20)
+@example([NO_BODY + b"\r\n\r"], NO_BODY + b"one", 0)  # blank lines before an answer are none
 def test_what_came_before_changes_nothing_in_what_an_answer_is(
     before: list[bytes], data: bytes, cut: int
 ) -> None:

@@ -15,6 +15,8 @@ _LENGTH: Final = re.compile(rb"\r\n[Cc]ontent-[Ll]ength:[ \t]*([0-9]{1,9})[ \t]*
 _LENGTH_FIELD: Final = "content-length"
 _CODING_FIELD: Final = "content-encoding"
 _MOST_DIGITS: Final = 9
+_WITHOUT_BODY: Final = (204, 304)
+"""Statuses whose answers have none, whatever length they name."""
 
 
 class KnownHead:
@@ -57,6 +59,8 @@ class KnownHead:
         """
         self._window = 0  # in which nothing is found
         if _LENGTH_FIELD not in headers or _CODING_FIELD in headers or is_event_stream(headers):
+            return
+        if status in _WITHOUT_BODY:
             return
         end = data.find(_END) + len(_END)
         length = _LENGTH.search(data, 0, end)

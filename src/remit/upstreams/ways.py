@@ -14,7 +14,12 @@ import anyio
 import msgspec
 from anyio.abc import TaskGroup
 
-from remit.errors import UpstreamError, UpstreamTimeout, UpstreamUnavailable
+from remit.errors import (
+    UpstreamError,
+    UpstreamProtocolError,
+    UpstreamTimeout,
+    UpstreamUnavailable,
+)
 from remit.model.conversation import Abilities, Conversation
 from remit.model.principals import Principal
 from remit.model.servers import ServerConfig, Transport
@@ -220,7 +225,8 @@ class Ways:
         if conversation.is_modern or self._era is None:
             return Way(owner=owner)
         if not self._era.is_modern:
-            return Way(owner=owner, abilities=conversation.abilities)
+            abilities = Abilities.NONE if self._asks_nothing else conversation.abilities
+            return Way(owner=owner, abilities=abilities)
         if self._refuses_handshake or (self._asks_nothing and conversation.abilities):
             return Way(owner=owner)  # which is bridged
         return Way(owner=owner, is_legacy=True, abilities=conversation.abilities)
@@ -233,7 +239,7 @@ class Ways:
             return await self._turn(way)
         except UpstreamUnavailable:
             other = self._way_of(principal, conversation)
-            if not way.is_legacy or other.is_legacy:
+            if other == way:
                 raise
         return await self._turn(other)
 
@@ -262,9 +268,11 @@ class Ways:
                     self._asks_nothing = True  # until it is connected to anew
                     raise UpstreamUnavailable("keeps no session in which it could ask something")
                 yield connection
-        except UpstreamError:
+        except UpstreamError as error:
             if not is_open and way.is_legacy:
                 self._refuses_handshake = True  # until it is connected to anew
+            elif not is_open and way.abilities and isinstance(error, UpstreamProtocolError):
+                self._asks_nothing = True  # such as one with a single session for all
             raise
 
     def _why_late(self, way: Way, seconds: float, *, sent: bool) -> str:

@@ -63,9 +63,12 @@ def _has_servers(key: str) -> Shape:
         return isinstance(data.get(key), Mapping | list)
 
     def read(data: Mapping[str, object], notebook: Notebook) -> Iterator[RawServer]:
-        yield from _servers(data[key], key, notebook)
+        servers = _servers(data[key], key, notebook)
         if key == "mcpServers":
+            yield from _chosen(servers, mapping_at(data, "mcp"))
             yield from _projects(data, notebook)
+        else:
+            yield from servers
 
     return Shape(
         name=f"map of servers under {key!r}",
@@ -73,6 +76,14 @@ def _has_servers(key: str) -> Shape:
         read=read,
         sections=frozenset({key, "projects"}),
     )
+
+
+def _chosen(servers: Iterator[RawServer], choice: Mapping[str, object]) -> Iterator[RawServer]:
+    """Give servers, of which Gemini's `mcp` may switch some off by their names."""
+    allowed, excluded = list_at(choice, "allowed"), list_at(choice, "excluded")
+    for server in servers:
+        is_off = server.name in excluded or (allowed and server.name not in allowed)
+        yield replace(server, entry={**server.entry, "disabled": True}) if is_off else server
 
 
 def _projects(data: Mapping[str, object], notebook: Notebook) -> Iterator[RawServer]:
