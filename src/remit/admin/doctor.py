@@ -199,10 +199,10 @@ def _amiss(health: ServerHealth) -> Iterator[tuple[str, str, str]]:
     if health.tools == 0:
         yield "server-empty", "it offers no tools", "give it what it needs, or take it out"
     if health.tokens > HEAVY_LIST:
+        cost = counted(health.tokens, "token")
         yield (
             "server-heavy",
-            f"its list costs about {counted(health.tokens, 'token')} in every request that has"
-            " all of it",
+            f"its list costs about {cost} in every request that has all of it",
             "grant the tools that a role needs instead of all; `remit tools --as` shows each cost",
         )
     if health.memory is not None and health.memory > BIG_CHILD:
