@@ -31,7 +31,6 @@ from remit.model.crew import (
     Change,
     CrewEvent,
     Epic,
-    EpicState,
     Mail,
     Member,
     Task,
@@ -55,7 +54,7 @@ _GATEWAY: Final = "remit"
 class HealthStore(CrewStore, Protocol):
     """Where the crew's work is kept; `storage/crew.py` says more."""
 
-    async def epics(self, tenant: str, *, state: EpicState | None = None) -> Sequence[Epic]:
+    async def epics(self, tenant: str) -> Sequence[Epic]:
         """Return epics, oldest first."""
         ...
 
