@@ -129,9 +129,9 @@ class _WritesHere(Database):
             return await connection.run_sync(work)
 
 
-def budget(path: Path = BUDGET) -> tuple[str, Costs]:
+def budget() -> tuple[str, Costs]:
     """Return the Python version that the budget is for, and what each step may execute."""
-    document = tomllib.loads(path.read_text())
+    document = tomllib.loads(BUDGET.read_text())
     steps = {
         name: Cost(instructions=step["instructions"], functions=step["functions"])
         for name, step in document["steps"].items()

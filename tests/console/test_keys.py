@@ -230,7 +230,9 @@ def test_keys_are_found_by_name_purpose_and_state(visit: Visit) -> None:
 def test_a_key_shows_the_tools_that_its_bearer_sees(office: Office, visit: Visit) -> None:
     page = visit.page(at(visit, "builder-1"))
 
-    for tool in office.client("agent").list_tools():
+    seen = office.client("agent").list_tools()
+    assert seen
+    for tool in seen:
         assert f"<code>{tool.name}</code>" in page
 
 

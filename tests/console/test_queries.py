@@ -106,7 +106,7 @@ def test_a_query_is_tried_out_made_run_changed_and_deleted(
     query = reviewer.do(f"{at}/new", fields)
     own = query.url.path.removeprefix("/console")
     ran = reviewer.post(f"{own}/run", {"v_city": "Bern"})
-    assert re.search(r"\d+ rows? in", ran.text) or "rows in" in ran.text
+    assert re.search(r"\d+ rows? in", ran.text)
     edited = reviewer.do(
         f"{own}/edit", {**fields, "description": "By city.", "etag": etag_in(reviewer.page(own))}
     )

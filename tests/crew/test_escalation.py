@@ -12,7 +12,7 @@ import anyio.lowlevel
 import pytest
 import structlog.testing
 
-from remit.crew.escalation import CRITICAL_TOOLS, MARK, Escalation
+from remit.crew.escalation import CRITICAL_TOOLS, Escalation
 from remit.crew.human import HumanInbox
 from remit.errors import (
     StorageUnavailable,
@@ -24,7 +24,7 @@ from remit.errors import (
 from remit.model.agents import Agent
 from remit.model.calls import AuthorizedCall, Call, Permit
 from remit.model.contents import Kind
-from remit.model.crew import Change, Mail
+from remit.model.crew import CRITICAL, Change, Mail
 from remit.model.decisions import Decision, Layer
 from remit.model.principals import AgentType, Principal, PrincipalKind
 from remit.model.servers import ServerConfig, ToolSettings, Transport
@@ -210,7 +210,7 @@ async def test_a_tool_is_critical_where_its_entry_says_so() -> None:
     await told(store, call_of(WORKER.principal, ToolId("git", "git_log"), number=2), config=config)
 
     assert [mail.subject for mail in await inbox(store)] == [
-        f"{MARK}Tool failed: mcp__git__git_push"
+        f"{CRITICAL}Tool failed: mcp__git__git_push"
     ]
     assert len(await inbox(store, "chief")) == 1
 

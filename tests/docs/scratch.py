@@ -3,13 +3,14 @@
 import os
 import re
 import selectors
-import socket
 import subprocess
 import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from remit.testing.gateway import free_port
 
 LONGEST = 30.0
 """Seconds that a command of a document may take."""
@@ -53,7 +54,7 @@ class Scratch:
         self.python = Path(sys.executable)
         self._running: list[subprocess.Popen[bytes]] = []
         self._meanings = {
-            "127.0.0.1:8400": f"127.0.0.1:{_free_port()}",
+            "127.0.0.1:8400": f"127.0.0.1:{free_port()}",
             "/path/to/": f"{self._folder}/",
         }
 
@@ -163,9 +164,3 @@ def first_words(process: subprocess.Popen[bytes]) -> str:
                 break
             printed += chunk
     return printed.decode()
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]

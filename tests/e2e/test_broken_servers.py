@@ -1,7 +1,6 @@
 """One server works, three do not: nobody waits for them, and they are left out alone (T12)."""
 
 import os
-import socket
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -19,7 +18,7 @@ from tests.e2e.processes import mentioning
 
 from remit.client.transport import TRUSTS_NOBODY
 from remit.testing.fleets import eventually
-from remit.testing.gateway import Caller, Running, fixture_entry
+from remit.testing.gateway import Caller, Running, fixture_entry, free_port
 from remit.testing.upstream import FixtureOptions, WebFixture
 
 SLEEPER_LIMIT = 6
@@ -27,12 +26,6 @@ SLEEPER_LIMIT = 6
 
 START_BUDGET = 10
 """Seconds within which a server that works must be listed."""
-
-
-def closed_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 @pytest.fixture
@@ -45,7 +38,7 @@ def nap() -> str:
 def late(tmp_path: Path) -> WebFixture:
     """Give a server on HTTP that is not listening yet."""
     options = FixtureOptions(tools=["arrive"], count_file=str(tmp_path / "late.ran"))
-    return WebFixture(options, port=closed_port())
+    return WebFixture(options, port=free_port())
 
 
 @pytest.fixture

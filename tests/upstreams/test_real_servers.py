@@ -1,7 +1,6 @@
 """Programs that others wrote, over every transport that they offer."""
 
 import json
-import socket
 import subprocess
 import sys
 from collections.abc import Generator
@@ -11,6 +10,7 @@ import pytest
 
 from remit.model.servers import ServerConfig, ServerState, Session, Transport
 from remit.testing.fleets import call_tool, eventually, open_servers, status_of
+from remit.testing.gateway import free_port
 
 SCRIPTS = Path(sys.executable).parent
 
@@ -29,12 +29,6 @@ server.run(sys.argv[1], port=int(sys.argv[2]))
 """
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
     folder = tmp_path / "repository"
@@ -47,7 +41,7 @@ def repository(tmp_path: Path) -> Path:
 
 @pytest.fixture(params=["streamable-http", "sse"])
 def library_server(request: pytest.FixtureRequest) -> Generator[ServerConfig]:
-    port = _free_port()
+    port = free_port()
     process = subprocess.Popen(
         [sys.executable, "-c", LIBRARY_SERVER, request.param, str(port)],
         stdout=subprocess.DEVNULL,

@@ -92,6 +92,27 @@ async def test_a_call_that_does_not_end_fails_plainly_when_its_time_to_part_is_o
     assert failures[0].sent
 
 
+async def test_a_call_that_waits_for_room_starts_no_child_of_a_server_that_was_retired(
+    tmp_path: Path,
+) -> None:
+    one = fixture_server_config("one", [ENDLESS, "t"], tmp_path / "one", max_children=2)
+    async with open_servers(one) as fleet:
+        retired = fleet.upstreams["one"]
+
+        async def ask(tool: str, caller: str) -> None:
+            with pytest.raises(UpstreamUnavailable, match=r"was (stopped|closed)$"):
+                await call_tool(fleet, "one", tool, by=caller)
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(ask, "endless", "ann")
+            await eventually(lambda: executed(tmp_path / "one"))
+            tasks.start_soon(ask, "t", "ben")
+            await eventually(lambda: retired.status().in_flight == 2)
+            await retired.retire(0.05)
+
+    assert len(executed(tmp_path / "one")) == 1
+
+
 async def test_a_server_that_is_started_differently_is_restarted(tmp_path: Path) -> None:
     async with open_servers(fixture_server_config("one", ["old"], tmp_path / "old")) as fleet:
         _reconfigure(fleet, fixture_server_config("one", ["new"], tmp_path / "new"))

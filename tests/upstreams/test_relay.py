@@ -216,6 +216,7 @@ async def test_fields_that_frame_a_message_are_ours_alone() -> None:
         for _ in range(2):
             with closing(await request.send(b"{}", copied)) as answer:
                 await answer.read()
+        assert len(server.requests) == 2
         for got in server.requests:
             assert got.connection == 1
             assert got.values("content-length") == ["2"]

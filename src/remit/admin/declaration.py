@@ -96,15 +96,13 @@ def load_declaration(path: Path, *, may_be_masked: bool = False) -> Loaded:
     )
 
 
-def parse_document(
-    data: Mapping[str, object], *, file: str = "", positions: Mapping[str, int] | None = None
-) -> Loaded:
+def parse_document(data: Mapping[str, object], *, file: str = "") -> Loaded:
     """Read a document that is plain data already, as the database and the API hold it.
 
     Raises:
         DeclarationError: With every error found.
     """
-    return _parse(data, positions or {}, file, ())
+    return _parse(data, {}, file, ())
 
 
 def _parse(

@@ -28,7 +28,7 @@ from remit.errors import Outdated, StorageUnavailable, UpstreamError, UpstreamUn
 from remit.identity.clock import utc_now
 from remit.model.calls import AuthorizedCall
 from remit.model.contents import Kind
-from remit.model.crew import Change, Mail, Member, Task
+from remit.model.crew import CRITICAL, GATEWAY, Change, Mail, Member, Task
 from remit.model.crew_events import mail_sent
 from remit.model.principals import AgentType, Principal, PrincipalKind
 from remit.model.servers import ServerConfig
@@ -47,9 +47,6 @@ CRITICAL_TOOLS: Final = frozenset(
     }
 )
 """Those of the crew without which nobody can go on (S3.26)."""
-
-MARK: Final = "⚠️ CRITICAL: "
-"""How the subject of a mail about a critical tool begins."""
 
 MOST_WAITING: Final = 1000
 """Failures that wait to be told of; beyond it they are only logged."""
@@ -257,9 +254,9 @@ def _mail(failed: _Failure, to_agent: str) -> Change:
         tenant=failed.agent.tenant,
         from_agent=failed.agent.name,
         from_type=failed.agent.agent_type,
-        sender="remit",
+        sender=GATEWAY,
         to_agent=to_agent,
-        subject=f"{MARK}{subject}" if failed.is_critical else subject,
+        subject=f"{CRITICAL}{subject}" if failed.is_critical else subject,
         body=failed.body,
         created=failed.time,
     )

@@ -27,11 +27,11 @@ from remit.crew.store import Changes, CrewStore
 from remit.errors import NotFound
 from remit.model.crew import (
     ENDED,
+    GATEWAY,
     AgentState,
     Change,
     CrewEvent,
     Epic,
-    EpicState,
     Mail,
     Member,
     Task,
@@ -49,13 +49,12 @@ LOOP_WITHIN: Final = timedelta(minutes=1)
 
 _AT_WORK: Final = (TaskState.ASSIGNED, TaskState.IN_PROGRESS)
 _WAITING: Final = (TaskState.REVIEW, TaskState.BLOCKED)
-_GATEWAY: Final = "remit"
 
 
 class HealthStore(CrewStore, Protocol):
     """Where the crew's work is kept; `storage/crew.py` says more."""
 
-    async def epics(self, tenant: str, *, state: EpicState | None = None) -> Sequence[Epic]:
+    async def epics(self, tenant: str) -> Sequence[Epic]:
         """Return epics, oldest first."""
         ...
 
@@ -123,7 +122,7 @@ class Health:
 
     def _desk(self, tenant: str) -> Desk:
         return Desk(
-            principal=Principal(kind=PrincipalKind.KEY, name=_GATEWAY, tenant=tenant),
+            principal=Principal(kind=PrincipalKind.KEY, name=GATEWAY, tenant=tenant),
             request=Request(tool="", key="", digest=""),
             store=self._store,
             changes=self._changes,
@@ -253,7 +252,7 @@ class _Post:
     def add(self, to_agent: str, subject: str, body: str) -> None:
         """Add one to an agent, or to the human where none is named."""
         mail, event = mail_to(self._desk, None, to_agent, subject, body)
-        self.mails.append(replace(mail, sender=_GATEWAY))
+        self.mails.append(replace(mail, sender=GATEWAY))
         self.events.append(event)
 
 

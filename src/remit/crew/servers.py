@@ -3,9 +3,9 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from types import MappingProxyType
 from typing import Final
@@ -63,7 +63,6 @@ class CrewServer(ToolServer[Desk]):
         name: Which one.
         store: Where the crew's work is kept.
         changes: Tells that something was changed.
-        clock: Returns the time, aware UTC.
         silence: How long an agent may be without activity.
     """
 
@@ -72,14 +71,12 @@ class CrewServer(ToolServer[Desk]):
         name: str,
         store: CrewStore,
         changes: Changes,
-        clock: Callable[[], datetime] = utc_now,
         *,
         silence: timedelta = UNHEALTHY_AFTER,
     ) -> None:
         super().__init__(name, TOOLS[name], admit_nobody, time_limit=29.0)
         self._store = store
         self._changes = changes
-        self._clock = clock
         self._silence = silence
         self._waiting = Counter[tuple[str, str]]()
 
@@ -120,7 +117,7 @@ class CrewServer(ToolServer[Desk]):
             request=asked,
             store=self._store,
             changes=self._changes,
-            clock=self._clock,
+            clock=utc_now,
             new_id=new_id,
             silence=self._silence,
             waiting=self._waiting,

@@ -215,9 +215,9 @@ def task_id(*, own: bool = False) -> dict[str, object]:
     return text("The id of the task" + ("; without it, yours" if own else ""), 100)
 
 
-def epic_id(*, own: bool = True) -> dict[str, object]:
+def epic_id() -> dict[str, object]:
     """Return the argument that names an epic."""
-    return text("The id of the epic" + ("; without it, yours" if own else ""), 100)
+    return text("The id of the epic; without it, yours", 100)
 
 
 TITLE: Final = text("What it is, in one line", 1000, pattern=r"\S")

@@ -6,7 +6,6 @@ Which of them a caller has, policy decides (`policy/toolsets.py`); what each may
 import json
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
-from datetime import datetime
 from functools import partial
 from typing import Final
 from weakref import WeakValueDictionary
@@ -83,7 +82,6 @@ class DataServer(ToolServer[Desk]):
         stores: Where everything is kept.
         sources: Opens datasources.
         screening: Says of a tenant what becomes of values that look like injections (R35).
-        clock: Returns the time, aware UTC.
     """
 
     def __init__(
@@ -91,13 +89,11 @@ class DataServer(ToolServer[Desk]):
         stores: Stores,
         sources: Sources,
         screening: Callable[[str], Screening],
-        clock: Callable[[], datetime] = utc_now,
     ) -> None:
         super().__init__("data", TOOLS, admit_nobody, time_limit=_TIME_LIMIT)
         self._stores = stores
         self._sources = sources
         self._screening = screening
-        self._clock = clock
         self._shares = WeakValueDictionary[tuple[str, str], Places]()
 
     async def call_for(
@@ -135,7 +131,7 @@ class DataServer(ToolServer[Desk]):
             stores=self._stores,
             sources=self._sources,
             screening=self._screening(principal.tenant),
-            clock=self._clock,
+            clock=utc_now,
             new_id=new_id,
         )
 

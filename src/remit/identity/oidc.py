@@ -70,7 +70,6 @@ class OidcFlow:
     Args:
         provider: As it is declared.
         secret: Of this gateway as a client; empty for a public one.
-        web: Asks the provider.
         now: The time, aware UTC.
     """
 
@@ -79,12 +78,11 @@ class OidcFlow:
         provider: OidcProvider,
         *,
         secret: str,
-        web: Web | None = None,
         now: Callable[[], datetime] = utc_now,
     ) -> None:
         self.provider = provider
         self._client = Client(id=provider.client_id, secret=secret)
-        self._web = web or Web(allow_private=provider.allow_private_url)
+        self._web = Web(allow_private=provider.allow_private_url)
         self._description = Description(provider, self._web)
         self._now = now
 

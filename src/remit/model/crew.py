@@ -105,6 +105,12 @@ AT_WORK: Final[Mapping[TaskState, AgentState]] = MappingProxyType(
 """What its worker is at, by the state of the task."""
 
 
+GATEWAY: Final = "remit"
+"""Sender of mail that nobody wrote."""
+
+CRITICAL: Final = "⚠️ CRITICAL: "
+"""How the subject of a mail begins without whose tool nobody can go on (S3.26)."""
+
 MOST_LISTED_TEXT: Final = 1_000_000
 """Characters of one list of mail, tasks or comments: it ends with the one that reaches them."""
 

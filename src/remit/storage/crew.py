@@ -16,7 +16,6 @@ from remit.model.crew import (
     Comment,
     CrewEvent,
     Epic,
-    EpicState,
     Mail,
     Member,
     Once,
@@ -128,11 +127,9 @@ class Crew:
         )
         return None if row is None else epic_of(row)
 
-    async def epics(self, tenant: str, *, state: EpicState | None = None) -> Sequence[Epic]:
-        """Return every epic, oldest first, or those in one state."""
+    async def epics(self, tenant: str) -> Sequence[Epic]:
+        """Return every epic, oldest first."""
         query = select(crew_epics).where(crew_epics.c.tenant == tenant)
-        if state is not None:
-            query = query.where(crew_epics.c.state == state.value)
         ordered = query.order_by(crew_epics.c.created, crew_epics.c.id)
         return [epic_of(row) for row in await self._all(ordered)]
 

@@ -256,7 +256,7 @@ async def open_database(
 
 
 @asynccontextmanager
-async def open_as_it_is(url: str, *, patience: float = PATIENCE) -> AsyncGenerator[Database]:
+async def open_as_it_is(url: str) -> AsyncGenerator[Database]:
     """Give a database that is there already, without looking at its tables or changing them.
 
     Raises:
@@ -266,7 +266,7 @@ async def open_as_it_is(url: str, *, patience: float = PATIENCE) -> AsyncGenerat
     parsed = _parse(url)
     if (file := database_file(url)) is not None:
         _may_be_written(file)
-    engine = _engine(parsed, patience)
+    engine = _engine(parsed, PATIENCE)
     try:
         yield Database(engine)
     finally:

@@ -144,10 +144,9 @@ class InMemoryCrew:
         """Return an epic, or None."""
         return self._epics.get((tenant, epic_id))
 
-    async def epics(self, tenant: str, *, state: EpicState | None = None) -> Sequence[Epic]:
-        """Return every epic, oldest first, or those in one state."""
-        found = [each for each in self._epics.values() if each.tenant == tenant]
-        return sorted((each for each in found if state in (None, each.state)), key=_by_age)
+    async def epics(self, tenant: str) -> Sequence[Epic]:
+        """Return every epic, oldest first."""
+        return sorted((each for each in self._epics.values() if each.tenant == tenant), key=_by_age)
 
     async def find_task(self, tenant: str, task_id: str) -> Task | None:
         """Return a task, or None."""

@@ -30,7 +30,8 @@ Key = Hashable
 MOST_PASTS = 1024
 """Callers whose failures are remembered; beyond it the oldest are forgotten."""
 
-_OURS = ("was idle", "made room", "was closed")
+_CLOSED = "was closed"
+_OURS = ("was idle", "made room", _CLOSED)
 
 
 class _Past:
@@ -53,7 +54,7 @@ class _Entry:
         self.gone = anyio.Event()
         self.signals = Signals()
         self.connection: Connection | None = None
-        self.problem = "was closed"
+        self.problem = _CLOSED
         self.is_transient = True
         self.users = 0
 
@@ -117,6 +118,7 @@ class Pool:
         self._pasts: dict[Key, _Past] = {}
         self._entries: dict[Key, _Entry] = {}
         self._stirred = anyio.Event()
+        self._is_closed = False
 
     @property
     def quarantined(self) -> int:
@@ -177,17 +179,20 @@ class Pool:
         return entry.connection if entry is not None else None
 
     def close(self) -> None:
-        """Close every connection; one that is being opened is closed as soon as it is."""
+        """Close every connection, one that is being opened as soon as it is; open no more."""
+        self._is_closed = True
         for entry in self._entries.values():
-            entry.signals.end("was closed")
+            entry.signals.end(_CLOSED)
 
     async def _entry(self, key: Key) -> _Entry:
         """Return the caller's entry, which is then waited for and so cannot be closed.
 
         Raises:
-            UpstreamUnavailable: It failed too often.
+            UpstreamUnavailable: It failed too often, or none is opened any more.
         """
         while True:
+            if self._is_closed:
+                raise UpstreamUnavailable(_CLOSED, transient=True)
             entry = self._entries.get(key)
             if entry is not None and not entry.is_closing:
                 entry.users += 1

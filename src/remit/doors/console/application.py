@@ -53,7 +53,6 @@ class Console:
         guard: Checks host and origin.
         signing_in: The pages of those who are not.
         rendering: Makes pages of templates.
-        pages: Its pages.
     """
 
     def __init__(
@@ -64,12 +63,11 @@ class Console:
         signing_in: SigningIn,
         rendering: Rendering,
         guard: Guard,
-        pages: Sequence[Page] = PAGES,
     ) -> None:
         self._guard = guard
         self._stopping = Event()
         place = _Place(
-            inside, sessions, rendering, self._stopping, pages, Recent(), signing_in.on_away
+            inside, sessions, rendering, self._stopping, PAGES, Recent(), signing_in.on_away
         )
         app = Starlette(
             routes=[*_static(), *signing_in.routes(), *place.routes()],

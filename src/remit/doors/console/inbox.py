@@ -15,12 +15,7 @@ from remit.doors.console.page import ADMINISTRATORS, READERS, Action, Page
 from remit.doors.console.rendering import as_part, as_visible
 from remit.doors.console.visitor import Visitor
 from remit.errors import ProblemDetails
-
-GATEWAY: Final = "remit"
-"""Sender of what nobody wrote."""
-
-CRITICAL: Final = "⚠️ CRITICAL: "
-"""How the subject of a mail begins without whose tool nobody can go on (S3.26)."""
+from remit.model.crew import CRITICAL, GATEWAY
 
 _PATH: Final = "/inbox"
 _SHOWN: Final = 100

@@ -10,7 +10,6 @@ import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import datetime
 from functools import partial
 from typing import Final
 
@@ -101,7 +100,6 @@ class ExecuteEndpoint:
         guard: Guard,
         resources: ProtectedResources,
         refusals: Refusals,
-        now: Callable[[], datetime] = utc_now,
     ) -> None:
         self._find = doors
         self._doors: dict[str, ExecuteDoor] = {}
@@ -109,7 +107,6 @@ class ExecuteEndpoint:
         self._guard = guard
         self._resources = resources
         self._refusals = refusals
-        self._now = now
         self._disconnects = Disconnects()
         self._is_stopping = False
 
@@ -142,7 +139,7 @@ class ExecuteEndpoint:
             log.exception("request failed", path=exchange.path)
             if exchange.started:
                 raise
-            await self._send(exchange, failure(internal(), self._now()))
+            await self._send(exchange, failure(internal(), utc_now()))
 
     async def _refuse(self, exchange: Exchange, refusal: HttpRefusal) -> None:
         self._refusals.note(refusal)
@@ -155,7 +152,7 @@ class ExecuteEndpoint:
             status=refusal.status,
             headers=self._resources.headers(exchange, refusal),
         )
-        await self._send(exchange, failure(told, self._now()))
+        await self._send(exchange, failure(told, utc_now()))
 
     async def _send(self, exchange: Exchange, answer: Answer) -> None:
         await exchange.respond(answer.status, answer.body, rest=answer.rest, headers=answer.headers)
@@ -176,7 +173,7 @@ class ExecuteEndpoint:
             asked, meta = read_request(body), meta_of(exchange)
         except BadCall as wrong:
             told = Failure(code=wrong.code, message=str(wrong))
-            await self._send(exchange, failure(told, self._now()))
+            await self._send(exchange, failure(told, utc_now()))
             return
         call = Call(
             id=new_id(),
@@ -194,7 +191,7 @@ class ExecuteEndpoint:
         with self._disconnects.watch(exchange):
             answer = await _answer(door, call, asked)
         if answer is not None:
-            now = self._now()
+            now = utc_now()
             sent = failure(answer, now) if isinstance(answer, Failure) else success(answer, now)
             await self._send(exchange, sent)
 

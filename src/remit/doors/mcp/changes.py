@@ -3,7 +3,6 @@
 import math
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
-from datetime import datetime
 from enum import Enum, StrEnum, auto
 from typing import Final, Protocol, Self
 
@@ -207,10 +206,8 @@ class ListChanges:
         *,
         most: int = MOST_STREAMS,
         keep_alive: float = KEEP_ALIVE,
-        now: Callable[[], datetime] = utc_now,
     ) -> None:
         self.listing = listing
-        self._now = now
         self.keep_alive = keep_alive
         self._sources = tuple(sources)
         self._most = most
@@ -254,7 +251,7 @@ class ListChanges:
         """Return in how many seconds to ask the credential of *principal* again: at its end."""
         if principal.expires is None:
             return math.inf
-        return max((principal.expires - self._now()).total_seconds(), LEAST_WAIT)
+        return max((principal.expires - utc_now()).total_seconds(), LEAST_WAIT)
 
     def forget(self, watch: Watch) -> None:
         """Free the place of *watch*."""

@@ -19,6 +19,9 @@ from remit.servers.rest.fields import StrangeShapeError
 from remit.servers.rest.service import Service
 from remit.servers.toolbox import Tool, ToolServer
 
+_TIME_LIMIT: Final = 28.0
+"""Seconds a call may take; less than the gateway's, so that it can say why."""
+
 _ADVICE: Final = {
     HTTPStatus.UNAUTHORIZED: "JIRA_USERNAME and JIRA_API_TOKEN do not fit, or the token has"
     " expired; Cloud takes the e-mail address with an API token, Data Center a personal access"
@@ -40,20 +43,19 @@ class JiraServer(ToolServer[Jira]):
     Args:
         jira: Which one.
         read_only: Leaves out the tools that may change something.
-        time_limit: Seconds a call may take; less than the gateway's, so that it can say why.
     """
 
-    def __init__(self, jira: Jira, *, read_only: bool = False, time_limit: float = 28.0) -> None:
+    def __init__(self, jira: Jira, *, read_only: bool = False) -> None:
         super().__init__(
             "jira",
             TOOLS,
             self._open,
-            time_limit=time_limit,
+            time_limit=_TIME_LIMIT,
             read_only=read_only,
             after_limit="whether a change was made is unknown, so look before you try again",
         )
         self._jira = jira
-        self._turns = Turns(time_limit / 2)
+        self._turns = Turns(_TIME_LIMIT / 2)
 
     async def aclose(self) -> None:
         """Close the connections to Jira."""

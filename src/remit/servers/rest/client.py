@@ -17,7 +17,7 @@ import anyio
 import httpx2
 
 from remit.servers.rest.etags import Etags
-from remit.servers.rest.exchange import Answer, Exchange, HttpExchange, Sending
+from remit.servers.rest.exchange import Answer, HttpExchange, Sending
 from remit.servers.rest.faults import RestFault, is_passing, said_in, said_on
 from remit.servers.rest.requests import Asked, Query, Reply
 from remit.servers.rest.service import Service, parts_of
@@ -42,7 +42,6 @@ class RestClient:
 
     Args:
         service: Which one.
-        exchange: Makes one attempt; HTTP by default.
         sleep: Waits between attempts.
         clock: Returns seconds since the epoch.
     """
@@ -51,12 +50,11 @@ class RestClient:
         self,
         service: Service,
         *,
-        exchange: Exchange | None = None,
         sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.service = service
-        self._exchange = exchange or HttpExchange(
+        self._exchange = HttpExchange(
             service.name, encrypted=urlsplit(service.base).scheme == "https"
         )
         self._sleep = sleep

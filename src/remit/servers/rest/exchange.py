@@ -4,12 +4,15 @@ import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http.cookiejar import CookieJar, DefaultCookiePolicy
-from typing import Final, Protocol
+from typing import Final
 
 import anyio
 import httpx2
 
 from remit.servers.rest.faults import RestFault
+
+_CONNECTING: Final = 5.0
+"""Seconds to reach a service."""
 
 _SENDING: Final = ".send_request_headers.started"
 
@@ -48,35 +51,18 @@ class Sending:
     reads: bool
 
 
-class Exchange(Protocol):
-    """Makes one attempt."""
-
-    async def __call__(self, sending: Sending, /) -> Answer:
-        """Return the answer, whatever its status.
-
-        Raises:
-            RestFault: There was none; it tells whether the request left.
-        """
-        ...
-
-    async def aclose(self) -> None:
-        """Close the connections."""
-        ...
-
-
 class HttpExchange:
     """Attempts over HTTP, with kept connections, no cookies and no redirects of its own.
 
     Args:
         service: Whose API it is, for messages.
         encrypted: Whether it is reached by https; to load whom to trust takes a while.
-        connect: Seconds to reach it.
 
     Raises:
         ValueError: The proxy or the certificates that the environment names are none.
     """
 
-    def __init__(self, service: str, *, encrypted: bool, connect: float = 5.0) -> None:
+    def __init__(self, service: str, *, encrypted: bool) -> None:
         self._service = service
         try:
             self._http = httpx2.AsyncClient(
@@ -84,7 +70,7 @@ class HttpExchange:
                 verify=True if encrypted else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
                 follow_redirects=False,
                 cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
-                timeout=httpx2.Timeout(None, connect=connect, pool=connect),
+                timeout=httpx2.Timeout(None, connect=_CONNECTING, pool=_CONNECTING),
                 limits=httpx2.Limits(max_connections=20, max_keepalive_connections=5),
             )
         except OSError as error:
