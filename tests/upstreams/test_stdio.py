@@ -338,7 +338,10 @@ for line in sys.stdin:
     assert answers["r1"]["error"]["code"] == -32601
 
 
-async def test_a_batch_is_taken_apart() -> None:
+@pytest.mark.parametrize(
+    "before", ['{"jsonrpc": "2.0", "method": "notifications/x"}', '{"id": []}']
+)
+async def test_a_batch_is_taken_apart_also_where_one_of_it_cannot_be_read(before: str) -> None:
     # Revision 2025-03-26 lets a server put several messages into one array.
     program = """
 import json, sys
@@ -350,12 +353,11 @@ for line in sys.stdin:
     message = json.loads(line)
     known = message["method"] in results
     answer = {"result": results[message["method"]]} if known else {"error": {"code": -32600}}
-    note = {"jsonrpc": "2.0", "method": "notifications/message"}
     if "id" in message:
-        batch = [note, {"jsonrpc": "2.0", "id": message["id"], **answer}]
+        batch = [json.loads(sys.argv[1]), {"jsonrpc": "2.0", "id": message["id"], **answer}]
         print(json.dumps(batch), flush=True)
 """
-    server = ServerConfig(name="s", command=sys.executable, args=("-c", program))
+    server = ServerConfig(name="s", command=sys.executable, args=("-c", program, before))
     async with open_servers(server) as fleet:
         assert [tool.name for tool in fleet.catalogue.by_server["s"]] == ["t"]
 

@@ -179,11 +179,14 @@ class Channel:
                 return
             message = parse_envelope(line)
         except Malformed as error:
-            self._transcript.noise(line)
-            problem = f"answered with a message that cannot be read: {error}"
-            self.reject(salvaged_id(line, line), UnreadableAnswer(problem))
+            self._give_up(line, error)
             return
         self._dispatch(message, line)
+
+    def _give_up(self, message: bytes, error: Malformed) -> None:
+        self._transcript.noise(message)
+        problem = f"answered with a message that cannot be read: {error}"
+        self.reject(salvaged_id(message, message), UnreadableAnswer(problem))
 
     def _post(self, frame: bytes) -> None:
         if self._closed is not None:
@@ -198,7 +201,10 @@ class Channel:
         if not batch:
             raise Malformed("an empty batch")
         for message in batch:
-            self._dispatch(parse_envelope(message), message)
+            try:
+                self._dispatch(parse_envelope(message), message)
+            except Malformed as error:
+                self._give_up(message, error)
 
     def _dispatch(self, message: Envelope, line: bytes) -> None:
         if message.method:
