@@ -69,3 +69,35 @@ async def test_a_revision_that_has_no_handshake_is_a_reason(revision: str) -> No
 
     assert f"answers initialize with protocol revision '{revision}'" in reason
     assert "2026" not in reason.split("remit")[1]
+
+
+async def test_a_caller_that_leaves_while_it_opens_a_session_anew_takes_nothing_from_the_rest() -> (
+    None
+):
+    sessions, waits, listed = list[str](), anyio.Event(), anyio.Event()
+
+    async def forgetting(scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        message = json.loads(await request.body() or b"{}")
+        method, response = message.get("method"), _answer(message)
+        if method == "initialize":
+            sessions.append(str(len(sessions)))
+            response.headers["Mcp-Session-Id"] = sessions[-1]
+        elif method == "tools/call" and len(sessions) == 1:
+            response = Response(status_code=404)
+        elif method == "notifications/initialized":
+            response = Response(status_code=202)
+            if len(sessions) > 1:
+                waits.set()
+                await anyio.sleep_forever()
+        elif method == "tools/list" and request.headers["Mcp-Session-Id"] == "1":
+            listed.set()
+        await response(scope, receive, send)
+
+    async with serving(forgetting) as config, open_servers(config) as fleet:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(call, fleet, None)
+            await waits.wait()
+            tasks.cancel_scope.cancel()
+        with anyio.fail_after(20):
+            await listed.wait()

@@ -252,11 +252,13 @@ class LegacyHttp:
             }
         )
         self._opened += 1
-        await self._peer.post(notification_frame("notifications/initialized"))
-        if self._opened > 1:
-            self._watched.forget()
-            self._peer.signals.lapsed()
-            self._peer.signals.tools_changed()  # whoever began anew may be another version
+        try:
+            await self._peer.post(notification_frame("notifications/initialized"))
+        finally:  # also where this caller leaves: from now on the others use it
+            if self._opened > 1:
+                self._watched.forget()
+                self._peer.signals.lapsed()
+                self._peer.signals.tools_changed()  # whoever began anew may be another version
 
     async def close(self) -> None:
         """Tell the server that the session is not needed any more."""
