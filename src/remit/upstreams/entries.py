@@ -7,7 +7,7 @@ So what no client can read is left out of an entry, and all else stays as it cam
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Final, TypeAlias, cast
+from typing import Final, TypeAlias, TypeGuard, cast
 
 from remit.upstreams.output_schema import is_compilable
 from remit.upstreams.wire import Malformed, elements, joined, members, value_of
@@ -62,13 +62,13 @@ def _if(holds: Callable[[object], bool]) -> Fit:
     return lambda raw, _: raw if holds(value_of(raw)) else None
 
 
-def _is_fraction(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
+def _is_number(value: object) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 _text: Final = _if(lambda value: isinstance(value, str))
 _truth: Final = _if(lambda value: isinstance(value, bool))
-_number: Final = _if(lambda value: isinstance(value, int | float) and not isinstance(value, bool))
+_number: Final = _if(_is_number)
 
 
 def _one_of(*words: str) -> Fit:
@@ -139,7 +139,7 @@ _NAMED: Final[Mapping[str, Fit]] = {
 }
 _OF_CONTENT: Final = _object(
     audience=_list_of(_one_of("user", "assistant")),
-    priority=_if(_is_fraction),
+    priority=_if(lambda value: _is_number(value) and 0 <= value <= 1),
     lastModified=_if(lambda value: isinstance(value, str) and _WHEN.fullmatch(value) is not None),
 )
 
@@ -158,9 +158,8 @@ TOOL: Final[Mapping[str, Fit]] = {
 }
 PROMPT: Final[Mapping[str, Fit]] = {
     **_NAMED,
-    "arguments": _list_of(
-        _object(name=_text, title=_text, description=_text, required=_truth), "name"
-    ),
+    # whose names `contents.py` asks for
+    "arguments": _list_of(_object(title=_text, description=_text, required=_truth)),
 }
 TEMPLATE: Final[Mapping[str, Fit]] = {**_NAMED, "mimeType": _text, "annotations": _OF_CONTENT}
 RESOURCE: Final[Mapping[str, Fit]] = {**TEMPLATE, "size": _number}

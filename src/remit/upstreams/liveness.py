@@ -62,10 +62,8 @@ class Liveness:
 
     def _probe(self) -> None:
         # The newest revision has no `ping`; an error is an answer, too.
-        if self._era.is_modern:
-            _, answer = self._channel.start(DISCOVER, self._era.params(b""))
-        else:
-            _, answer = self._channel.start(PING, self._era.params(b""))
+        method = DISCOVER if self._era.is_modern else PING
+        _, answer = self._channel.start(method, self._era.params(b""))
         answer.add_done_callback(retrieve)
 
     def _await_verdict(self) -> None:

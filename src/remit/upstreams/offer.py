@@ -204,15 +204,12 @@ class _Theirs:
     def _schema_in_our_words(self, renames: Mapping[str, str]) -> bytes:
         ours = {theirs: our_name for our_name, theirs in renames.items()}
         parts = members(self.parts["inputSchema"])
-        if isinstance(self.schema.get("properties"), dict):
+        if "properties" in parts:
             properties = members(parts["properties"])
             parts["properties"] = joined({ours.get(k, k): raw for k, raw in properties.items()})
-        required = self.schema.get("required")
-        if isinstance(required, list):
-            names = cast("list[object]", required)
-            parts["required"] = json_bytes(
-                [ours.get(name, name) if isinstance(name, str) else name for name in names]
-            )
+        if "required" in parts:
+            names = cast("list[str]", self.schema["required"])
+            parts["required"] = json_bytes([ours.get(name, name) for name in names])
         return joined(parts)
 
 
