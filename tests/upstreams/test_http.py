@@ -257,6 +257,17 @@ async def test_new_tools_are_noticed_without_a_word_from_the_server(ran: Path) -
             assert [tool.name for tool in catalogue.by_server["s"]] == ["t", "quiet"]
 
 
+async def test_a_list_that_is_as_it_was_is_not_looked_through_again(ran: Path) -> None:
+    with open_web_fixture(_options(ran)) as fixture:
+        async with open_servers(_config(fixture.url), pace=replace(BRISK, relist=0.05)) as fleet:
+            upstream = fleet.upstreams["s"]
+            before = upstream.offer
+            await eventually(lambda: upstream.offer is not before)
+            assert before is not None
+            assert upstream.offer is not None
+            assert upstream.offer.tools is before.tools
+
+
 async def test_what_a_server_offers_after_a_restart_is_read_with_the_next_call(ran: Path) -> None:
     with open_web_fixture(_options(ran, era="legacy")) as fixture:
         async with open_servers(_config(fixture.url)) as fleet:

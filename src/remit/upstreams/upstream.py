@@ -86,6 +86,7 @@ class Upstream:
         self._ready_since = math.inf
         self._opener = Opener(config, around)
         self._relist_note = ""
+        self._built: tuple[object, Offer] | None = None  # of what, and what came of it
         self._attempts = Attempts(around.pace)
         self._next_attempt: float | None = None
         self._ways = Ways(config, self, self._open_way, tasks=around.tasks, pace=around.pace)
@@ -372,7 +373,12 @@ class Upstream:
     async def _read_offer(self, session: Session) -> Offer:
         listed, notes = await read_tools(session)
         has_headers = self._config.transport is Transport.HTTP and session.era.is_modern
-        offer = build_offer(self._config, listed, notes=notes, has_headers=has_headers)
+        # A list is read every minute, mostly for nothing, and takes 0.1 ms a tool to look through.
+        found = (listed, notes, has_headers)
+        if self._built is None or self._built[0] != found:
+            made = build_offer(self._config, listed, notes=notes, has_headers=has_headers)
+            self._built = found, made
+        offer = self._built[1]
         before = self.offer.contents if self.offer is not None else Contents()
         patience = self._config.start_timeout / 2
         contents, more = await read_contents(self._config.name, session, before, patience)
